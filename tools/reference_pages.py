@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -32,13 +32,13 @@ from indistinct.engines import MEANINGS, every_engine
 from indistinct.errors import IndistinctError
 from indistinct.evaluation.attack.registry import ATTACKS
 from indistinct.hierarchy import KINDS, Hierarchy, HierarchyKind
+from indistinct.machine.arguments import required_fields
 from indistinct.metrics import BETTER, METRICS
-from indistinct.metrics.importance import Importance
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.parameters import parameters_of
-from indistinct.recoding.numeric_forms import NumericForm, NumericForms
+from indistinct.recoding.columns import Importance, NumericForm, NumericForms
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
@@ -96,7 +96,7 @@ def variants(kind: type[Algorithm]) -> tuple[Algorithm, ...]:
 
     What it needs is 2. What is for one column alone is left out: the matrix is about any table.
     """
-    needed = {f.name: 2 for f in fields(kind) if f.default is MISSING}  # type: ignore[arg-type]
+    needed = dict.fromkeys(required_fields(kind), 2)
     switches = [f for f in fields(kind) if f.default is False and ONE_COLUMN not in f.metadata]  # type: ignore[arg-type]
     ways = [f for f in fields(kind) if f.name == "search"]  # type: ignore[arg-type]
     others = [{f.name: way} for f in ways for way in get_args(get_type_hints(kind)[f.name]) if way != f.default]
@@ -559,7 +559,13 @@ def _signature(name: str, value: Any) -> str:
 def _doc(value: Any) -> str:
     """Return a docstring as Markdown: examples and drawings fenced, numpydoc sections as lists."""
     opening, *sections = re.split(r"(?m)^(.+)\n-{3,}\n", inspect.cleandoc(value.__doc__ or ""))
-    titled = zip(sections[::2], sections[1::2], strict=True)
+    titled = [
+        (title, text)
+        for title, text in zip(sections[::2], sections[1::2], strict=True)
+        if not (
+            title == "Parameters" and isinstance(value, type) and is_dataclass(value) and parameters_of(value)
+        )  # its page has a table of them
+    ]
     parts = [_prose(opening), *(f"**{title}**\n\n{_section(title, text)}" for title, text in titled)]
     return "\n\n".join(part.strip("\n") for part in parts)
 

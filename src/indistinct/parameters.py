@@ -4,7 +4,9 @@ A field is annotated with a `Parameter`; `check_parameters` accepts or refuses w
 the reference pages and error messages use the same words.
 """
 
+import inspect
 import math
+import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -93,11 +95,13 @@ class ExactNumber:
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """The name of a column."""
+    """The name of a column; with `optional` an empty text leaves it open."""
+
+    optional: bool = False
 
     def normalize(self, value: Any) -> str:
         """Return the name."""
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not (value or self.optional):
             raise Refused("the name of a column")
         return value
 
@@ -219,6 +223,44 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
             if isinstance(each, Parameter):
                 found[field.name] = each
     return found
+
+
+class WithDocumentedParameters:
+    """Add the declared parameters of each subclass to its docstring, so that `help` shows their meanings."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = document_parameters(cls.__doc__, _declared_in(cls))
+
+
+def document_parameters(text: str | None, declared: Mapping[str, Parameter]) -> str | None:
+    """Return a docstring with a section of parameters before its other sections, unless it has one.
+
+    >>> document_parameters("Join rows.", {"k": Parameter("k", "Rows of a class.")}).splitlines()[-2:]
+    ['k', '    Rows of a class.']
+    """
+    cleaned = inspect.cleandoc(text or "")
+    if not cleaned or not declared or re.search(r"(?m)^Parameters\n-", cleaned):
+        return text
+    entries = "\n".join(f"{name}\n    {each.meaning}" for name, each in declared.items())
+    section = f"Parameters\n----------\n{entries}"
+    opening, heading, rest = re.split(r"(?m)(^\w+\n---+\n|\Z)", cleaned, maxsplit=1)
+    return "\n\n".join(part for part in (opening.rstrip(), section, (heading + rest).rstrip()) if part)
+
+
+def _declared_in(kind: type) -> dict[str, Parameter]:
+    """Return the declared parameters of a class that is not a dataclass yet, with those of its bases."""
+    hints = {
+        name: hint for base in reversed(kind.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()
+    }
+    return {
+        name: each
+        for name, hint in hints.items()
+        for each in getattr(hint, "__metadata__", ())
+        if isinstance(each, Parameter)
+    }
 
 
 @cache

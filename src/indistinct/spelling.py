@@ -9,11 +9,12 @@ written twice. If a class declares one field as `bare`, its key may be left out:
 import re
 import types
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
+from indistinct.machine.arguments import required_fields
 from indistinct.schema import did_you_mean
 
 T = TypeVar("T")
@@ -75,9 +76,7 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
                 or f"it takes: {', '.join(accepted) or 'nothing'}, as key=value",
             )
         given[key] = _value("=".join(values), hints[key], where=(f"{what} {name!r}", key))
-    absent = [
-        n for n, f in accepted.items() if n not in given and f.default is MISSING and f.default_factory is MISSING
-    ]
+    absent = [name for name in required_fields(kind) if name not in given]
     if absent:
         example = ",".join([*(f"{n}=…" for n in absent), *(f"{n}={spell_value(value)}" for n, value in given.items())])
         which = "the parameter" if len(absent) == 1 else "the parameters"
@@ -102,7 +101,7 @@ def _with_number(text: str, known: Mapping[str, type[Any]]) -> str | None:
     bare = re.fullmatch(r"(.*?)\s*[ =:(]\s*([0-9.]+)\)?", text.strip())
     if bare is None or bare[1] not in known:
         return None
-    needed = [f.name for f in fields(known[bare[1]]) if f.default is MISSING and f.default_factory is MISSING]
+    needed = required_fields(known[bare[1]])
     return f"write {bare[1]}:{needed[0]}={bare[2]}" if len(needed) == 1 else None
 
 
@@ -115,11 +114,7 @@ def _with_parameter(text: str, known: Mapping[str, type[Any]]) -> str | None:
     key = bare[1]
     named = [name for name in taking if f"-{key}-" in name] or [name for name in taking if name.startswith(f"{key}-")]
     for name in (named or taking)[:1]:
-        others = [
-            each.name
-            for each in fields(known[name])
-            if each.default is MISSING and each.default_factory is MISSING and each.name != bare[1]
-        ]
+        others = [other for other in required_fields(known[name]) if other != key]
         return f"write {name}:{','.join([*(f'{other}=…' for other in others), f'{bare[1]}={bare[2].strip()}'])}"
     return None
 

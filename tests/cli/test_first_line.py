@@ -2,7 +2,7 @@
 
 import pytest
 
-from indistinct.tables.headers import is_data
+from indistinct.tables.layout import is_data
 
 PLANTED = "SECRETANNA"
 

@@ -12,7 +12,7 @@ import pytest
 
 from indistinct.cli import main
 from indistinct.samples import generate_patients
-from indistinct.tables import fetched
+from indistinct.tables import addresses
 
 MODEL = ["--model", "k-anonymity:k=5", "--algorithm", "mondrian", "--seed", "1"]
 
@@ -41,7 +41,7 @@ def test_a_pipe_gives_the_release_of_the_file_and_leaves_nothing(
 @pytest.fixture
 def piped(monkeypatch: pytest.MonkeyPatch):
     def give(content: bytes) -> None:
-        monkeypatch.setattr(fetched, "_COPIES", {})
+        monkeypatch.setattr(addresses, "_COPIES", {})
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
     return give
@@ -68,7 +68,7 @@ def test_a_copy_is_private_and_messages_name_standard_input(run, piped, roles) -
     ran = run("inspect", "-")
     assert ran.code == 1
     assert "indistinct-rows" not in ran.err
-    (_, copy) = fetched._COPIES[fetched.STANDARD]
+    (_, copy) = addresses._COPIES[addresses.STANDARD]
     assert copy.path.parent.stat().st_mode & 0o077 == 0
     assert copy.path.stat().st_mode & 0o077 == 0
     assert os.fstat(copy.file.fileno()).st_nlink == 0

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from references.clinic import with_visits
+
 # Which kernels an engine calls, and with which types, that the runs of warm-up did not: each would be compiled.
 RUN = """
 import json, sys
@@ -19,7 +21,8 @@ def called():
 
 kernels._run_commands()
 kernels.compile_kernels("mondrian")
-before, source = called(), sys.argv[1] + "/patients.parquet"
+before, folder, server = called(), *sys.argv[1:]
+source = folder + "/patients.parquet"
 pq.write_table(generate_patients(3000, seed=1), source, row_group_size=700)
 for number, (roles, model) in enumerate(
     [
@@ -29,15 +32,30 @@ for number, (roles, model) in enumerate(
     ]
 ):
     schema = ind.Schema(quasi=["age", "sex", "zipcode"], **roles)
-    table = ind.open(source, engine="duckdb")
-    ind.anonymize(table, schema, model=model, algorithm="mondrian", output=f"{sys.argv[1]}/{number}.parquet")
+    for algorithm in ("mondrian", "mondrian:choose=loss"):
+        if server:
+            table = ind.DatabaseTable(server, "clinic.visits")
+            output = ind.DatabaseTable(server, "clinic.release")
+        else:
+            table, output = ind.open(source, engine="duckdb"), folder + "/release.parquet"
+        ind.anonymize(table, schema, model=model, algorithm=algorithm, output=output, overwrite=True)
+        ind.assess(output, schema, original=table)
 print(json.dumps([len(before), *sorted(called() - before)]))
 """
 
 
-def test_an_engine_compiles_nothing_after_warm_up(tmp_path: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", RUN, str(tmp_path)], capture_output=True, text=True, check=False)
+def run_after_warm_up(folder: Path, server: str = "") -> list[str]:
+    ran = subprocess.run([sys.executable, "-c", RUN, str(folder), server], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     called, *new = json.loads(ran.stdout.splitlines()[-1])
     assert called > 10
-    assert new == []
+    return new
+
+
+def test_an_engine_compiles_nothing_after_warm_up(tmp_path: Path) -> None:
+    assert run_after_warm_up(tmp_path) == []
+
+
+def test_postgres_compiles_nothing_after_warm_up(tmp_path: Path, postgres) -> None:
+    server = with_visits(postgres, rows=3000)
+    assert run_after_warm_up(tmp_path, server.url) == []

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from indistinct.engines.duckdb import DuckDB
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables import Reading, open_table, streamed
-from indistinct.tables.reading import declare
+from indistinct.tables.value import declare
 
 DUCK = DuckDB(memory=1 << 28)
 

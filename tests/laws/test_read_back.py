@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.evaluation.measure.measure import measure_table
 from indistinct.hierarchy import Hierarchy
-from indistinct.recoding.labels import MISSING, set_labels, written_members
+from indistinct.recoding.outputs import MISSING, set_labels, written_members
 
 MEASURED = (
     "discernibility",

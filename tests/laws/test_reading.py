@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.tables.notation import moments, plain_numbers
-from indistinct.tables.reading import declare, to_options
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, declare, to_options
 
 FORMS = ("%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y年%m月%d日", "%d.%m.%Y %H:%M", "%d %b %Y")
 MARKS = ((",", "."), (",", " "), (",", None), (None, ","), (None, "'"))

@@ -13,7 +13,7 @@ from indistinct.algorithms.partition import layout
 from indistinct.errors import IndistinctError
 from indistinct.evaluation.measure.measure import measure_table
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import text_range_labels
+from indistinct.recoding.outputs import text_range_labels
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.tables.domain import Domain, Kind
 from indistinct.view.meanings import Members, Span, meaning_of, vocabulary_of

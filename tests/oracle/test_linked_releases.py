@@ -133,7 +133,14 @@ def publish(rng, declared, people, model, folder):
         suppression=rng.choice([0, 0.3, 0.6]),
         algorithm=rng.choice(["mondrian", "mondrian", "optimal", "datafly", "kaca"]),
         output=folder,
+        engine=rng.choice(["memory", "duckdb"]),
     )
+
+
+@pytest.fixture(autouse=True)
+def small_runs(monkeypatch):
+    """On disk every class is a run of its own."""
+    monkeypatch.setattr("indistinct.linked.runs.BYTES_OF_ROW", 1 << 40)
 
 
 @pytest.mark.parametrize("start", range(0, 4000, 1000))

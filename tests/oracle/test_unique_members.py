@@ -247,3 +247,35 @@ def test_bounds_of_slices_contain_what_an_attacker_finds(cells, slices, chance):
     found = ind.assess(table, schema).risk.published
     truth = found_in_slices(rows, slices)
     assert found.least <= len(truth) <= found.most
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_value_that_only_one_person_shows_is_theirs_alone_in_one_row_or_in_several(engine):
+    rows = [
+        {"who": who, "town": town, "ward": None, "cost": cost, "disease": "x"}
+        for who, town, cost in [
+            ("one row", "a", 1.0),
+            ("two rows of one value", "a", 2.0),
+            ("two rows of one value", "b", 2.0),
+            ("shares with published", "b", 3.0),
+            ("shares with published too", "a", 3.0),
+            ("shares with suppressed", "a", 4.0),
+            ("suppressed", "e", 4.0),
+            ("suppressed", "e", 5.0),
+        ]
+    ]
+    before, release, _ = published(rows, {"north"})
+    if engine == "duckdb":
+        connection = duckdb.connect()
+        before, release = connection.from_arrow(before), connection.from_arrow(release)
+    roles = {"insensitive": {"insensitive": ["ward", "cost", "disease"]}, "sensitive": {"sensitive": ["cost"]}}
+    roles["sensitive"]["insensitive"] = ["ward", "disease"]
+    found = {
+        role: ind.assess(
+            release, ind.Schema(person=["who"], quasi=["town"], **columns), original=before, hierarchies={"town": TOWNS}
+        ).risk
+        for role, columns in roles.items()
+    }
+    assert found["insensitive"].published.by_columns[("cost",)] == 3
+    assert found["insensitive"].published.least == found["insensitive"].published.most == 3
+    assert found["sensitive"].own_values == {"cost": 3}

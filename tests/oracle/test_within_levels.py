@@ -14,9 +14,8 @@ from indistinct.algorithms.full_domain.samarati import Samarati
 from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.errors import InfeasibleError
 from indistinct.metrics import METRICS, parse_metric
-from indistinct.metrics.importance import importance_of
 from indistinct.models.registry import parse_model
-from indistinct.recoding.levels import levels_of
+from indistinct.recoding.columns import importance_of, levels_of
 from references.lattice import random_table
 
 MODELS = ["k-anonymity:k=2", "k-anonymity:k=3", "distinct-l-diversity:sensitive=disease,l=2"]

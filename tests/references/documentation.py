@@ -58,8 +58,10 @@ def run_shell_examples(page: Path, folder: Path) -> None:
     text = "".join(blocks_of(page, "shell")).replace("\\\n", " ")
     for line in text.splitlines():
         words = shlex.split(line, comments=True)
-        if words and words[0] != "make":
-            assert words[0] == "indistinct", f"a shell example calls make or indistinct: {line}"
+        if words and words[0] == "mkdir":
+            (folder / words[1]).mkdir()
+        elif words and words[0] != "make":
+            assert words[0] == "indistinct", f"a shell example calls make, mkdir or indistinct: {line}"
             assert cli.main(words[1:]) == 0, line
 
 

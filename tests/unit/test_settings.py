@@ -8,7 +8,7 @@ import indistinct as ind
 from indistinct.cli.options import Flags
 from indistinct.job.policy import Input, Policy, policy_from_toml, policy_to_toml
 from indistinct.settings import FLAGS, SETTINGS, TABLES, settings_of, settings_under, value_at
-from indistinct.tables.reading import Declarations
+from indistinct.tables.value import Declarations
 
 
 def test_names_of_flags_and_keys_are_unique():

@@ -18,7 +18,7 @@ from indistinct.algorithms.partition.by_passes import Judge, Passes, cut_by_pass
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.budget import NO_BUDGET
 from indistinct.engines.base import BeyondMemory
-from indistinct.engines.passes import KeyPasses, Room, TablePasses
+from indistinct.engines.passes import KeyPassesHere, Room, RowPasses
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.passes import KeyRanges, KeyTree, Scale, Segmented, Segments, Survey, Within
 from indistinct.hierarchy import Hierarchy
@@ -127,9 +127,9 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
     hierarchies: Mapping[str, Hierarchy] = {"name": TREE} if columns == NAMES else {}
     request = Request(quasi, model.keys, hierarchies)
     room = Room(FITS, FITS // 4, FITS, source.table.num_rows)
-    counts = _count_rounds(TablePasses(source, room), request, hierarchies, model)
+    counts = _count_rounds(RowPasses(source, room), request, hierarchies, model)
     source.reads = 0
-    beyond = BeyondMemory(source.table.num_rows, 0, 0, {}, TablePasses(source, room))
+    beyond = BeyondMemory(source.table.num_rows, 0, 0, {}, RowPasses(source, room))
     search = Search(Mondrian(), model, hierarchies, NO_BUDGET, lambda _: (), lambda _: None)
     search_parts(cut_table(beyond, request, search))
     levels, passes = counts["surveys"], sum(counts.values())
@@ -140,14 +140,14 @@ def count_passes(times: int, columns: str, model: Model) -> tuple[Cell, ...]:
 
 
 def _count_rounds(
-    table: TablePasses, request: Request, hierarchies: Mapping[str, Hierarchy], model: Model
+    table: RowPasses, request: Request, hierarchies: Mapping[str, Hierarchy], model: Model
 ) -> Counter[str]:
     """Return the passes of each kind that cutting takes: one survey for each round."""
     judged = [name for key in request.keys for name in key]
     known = table.values((*request.quasi, *judged), named=[*judged, *hierarchies])
     domains = {key: known_domain(known[key[0]], request) for key in request.keys}
     columns = keyed_columns([known[name] for name in request.quasi], request, hierarchies)
-    rows = KeyPasses(table.source, tuple(column.keys for column in columns), domains)
+    rows = KeyPassesHere(tuple(column.keys for column in columns), domains, table.source)
     passes = CountedPasses(rows)
     judge_of = Judge(model, count_whole(rows, domains, request), table.room.cells)
     cut_by_passes(passes, columns, judge_of, counters=Counter())

@@ -1,4 +1,4 @@
-"""Tries what suits the table and keeps the recoding that loses least.
+"""Try the searches that suit the table and keep the recoding with the least loss.
 
 What is tried follows from counts alone (cells, columns, nodes of the lattice, the model's traits), and local search is
 given a number of rounds: the clock decides nothing, so that the same table gives the same release on every machine.
@@ -35,26 +35,27 @@ from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
 from indistinct.spelling import arguments_of, spell
 
-# Work up to which a search is made, each some seconds at most: cells times columns squared for cuts by loss, cells for
-# clustering, cells times nodes of the lattice for the best node, cells times columns times rounds for local search.
+# Upper limits of work for each kind of search, each some seconds at most: cells × columns² for cuts by loss, cells for
+# clustering, cells × lattice nodes for the best node, cells × columns × rounds for local search.
 BY_LOSS, CLUSTERING, LATTICE, LOCAL_SEARCH = 200_000_000, 100_000, 500_000_000, 500_000
-# A node takes as long as so many cells, however few there are.
+# Least work that checking one node is counted as, in cells, however few cells there are.
 NODE = 25_000
-# Cells times columns squared up to which easier settings are tried, too.
+# Work (cells × columns²) up to which `_changes` also tries easier settings.
 SETTINGS = 10_000_000
-# Cells up to which local search begins at every start: a better start does not always end better.
+# Up to this number of cells, local search begins at every start: a better start does not always end better.
 FEW_CELLS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Auto(Algorithm):
-    """The least loss that the searches which suit the table find.
+    """Run several algorithms that suit the table and keep the result with the least loss.
 
     Tried are Mondrian, by loss and as in the paper; two-level clustering and the best node of the lattice where there
-    are hierarchies; and local search from the best classes, for at most `rounds` rounds. `metric` says what is lost.
-    `trees` is what Mondrian publishes of columns with a tree. With `reuse` the recoding also speaks of values which the
-    table does not have, for next month's table. Then, and where people are counted, there is no clustering and no local
-    search, whose classes overlap; and people are counted by labels, so that their trees are cut into children.
+    are hierarchies; and local search from the best classes, for at most `rounds` rounds. `metric` measures the loss.
+    `trees` is what Mondrian publishes of columns with a tree. With `reuse` the recoding also covers values that the
+    table does not have, for next month's table. Then, and where people are counted, clustering and local search are not
+    tried, because their classes overlap; and where people are counted, hierarchies are cut into children, so that the
+    labels of a release determine the classes.
 
     Guarantees: every class satisfies the model; the answer depends on counts and rounds, not on the clock.
 
@@ -98,12 +99,12 @@ class Auto(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """What any of the searches may do."""
+        """The traits that hold whichever search wins."""
         return AlgorithmTraits(local=True, ranges=True, suppresses=True)
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The histograms of the metric."""
+        """The histograms that the metric needs."""
         return parse_metric(self.metric).keys
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
@@ -111,7 +112,7 @@ class Auto(Algorithm):
         return None
 
     def search(self, problem: Problem) -> Recoding:
-        """Return the recoding that loses least, and explain the choice."""
+        """Return the recoding with the least loss, and report why it was chosen."""
         trial, cells = _Trial(problem, parse_metric(self.metric)), len(problem.frequencies)
         for number, algorithm in enumerate(self._suitable(problem, trial)):
             if not trial.perfect:
@@ -132,15 +133,18 @@ class Auto(Algorithm):
         return True
 
     def for_reuse(self) -> Algorithm:
-        """Return the search that keeps to recodings which suit other tables."""
+        """Return the same search restricted to recodings that can be applied to other tables."""
         return replace(self, reuse=True)
 
     def by_passes(self) -> Algorithm:
-        """Return the one search that needs no cells."""
+        """Return the search that replaces this one where the cells do not fit in memory."""
         return Mondrian()
 
     def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: Algorithm) -> Explanation:
-        """Explain why the one algorithm was chosen that never needs all cells of the table at once."""
+        """Explain why the fallback algorithm was used.
+
+        It is the only one that works when the cells do not fit in memory.
+        """
         trial = _Trial(problem, parse_metric(self.metric))
         trial.note(algorithm, recoding)
         reason = "was not tried: the cells of the table do not fit in memory"
@@ -148,7 +152,7 @@ class Auto(Algorithm):
         return trial.explanation(changes=False)
 
     def _suitable(self, problem: Problem, trial: "_Trial") -> Iterator[Algorithm]:
-        """Yield what suits the table before local search, and note why something does not."""
+        """Yield the algorithms to try before local search, and note why each of the others is not tried."""
         cells = len(problem.frequencies)
         # Cut into children, as in the paper, labels never overlap: people can be counted by those of a release.
         if problem.unit == "rows" or not any(column.tree for column in problem.columns):
@@ -165,15 +169,16 @@ class Auto(Algorithm):
                 yield CellSuppression(start="datafly") if problem.suppression else Datafly()
 
     def _clusters(self, problem: Problem) -> bool:
-        """Return whether classes may be lists of cells whose labels overlap.
+        """Return whether clustering may be tried.
 
-        Such a list says nothing of other values, and people could not be counted by the labels of a release.
+        Classes of clustering are lists of cells whose labels may overlap: they do not cover other values, and people
+        could not be counted by the labels of a release.
         """
         return not self.reuse and problem.unit == "rows" and parse_metric(self.metric).name in REFINED
 
 
 _Made = tuple[float, Algorithm, Recoding, Assignment]
-"""An attempt that gave a release: what it loses, the algorithm, its recoding, and what that makes of the table."""
+"""An attempt that gave a release: (loss, algorithm, recoding, classes that it makes of the table)."""
 
 
 class _Trial:
@@ -187,7 +192,7 @@ class _Trial:
         self.failure: InfeasibleError | None = None
 
     def within(self, algorithm: Algorithm, work: int, limit: int, unit: str) -> Iterator[Algorithm]:
-        """Yield an algorithm unless it would take too much work."""
+        """Yield the algorithm if its `work` is at most `limit`; otherwise note that it was not tried."""
         if work <= limit:
             yield algorithm
         else:
@@ -195,10 +200,10 @@ class _Trial:
             self.attempts.append(Attempt(spell(algorithm), reason=reason))
 
     def make(self, algorithm: Algorithm, start: Recoding | None = None) -> None:
-        """Make an attempt, a local search from its start, and note what comes of it."""
+        """Run an algorithm, a local search from its `start`, and note the result or the reason why there is none."""
         reason, model = self._refusal(algorithm), self.problem.model
         if reason is not None and model.needs_labels:
-            # A search that judges classes one by one may look for more than is asked.
+            # # A search that judges classes one by one may be given a stronger model that does the same.
             model = model.in_classes()
             reason = None if self._refusal(algorithm, model) is None else reason
         if reason is not None:
@@ -220,20 +225,20 @@ class _Trial:
         return algorithm.refusal(model or self.problem.model, suppression=self.problem.suppression > 0)
 
     def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
-        """Note what an attempt loses."""
+        """Record the loss of an attempt."""
         assignment = self.problem.assigned(recoding)
         loss = self.metric.value(counted_in_people(assignment))
         self.made.append((loss, algorithm, recoding, assignment))
         self.attempts.append(Attempt(spell(algorithm), loss, len(assignment.classes), assignment.suppressed_members))
 
     def best(self, *kinds: type[Algorithm], number: int) -> list[_Made]:
-        """Return the best attempts with some kinds of algorithms, the first of equals first."""
+        """Return up to `number` attempts made by these kinds of algorithms, least loss first; ties keep their order."""
         some = [each for each in self.made if isinstance(each[1], kinds)]
         return sorted(some, key=lambda each: self._sign * each[0])[:number]
 
     @property
     def perfect(self) -> bool:
-        """Return whether nothing is lost, so that nothing can be better."""
+        """Whether an attempt has no loss at all, so that further attempts are pointless."""
         return self.metric.goal == "min" and any(loss == 0 for loss, *_ in self.made)
 
     @property
@@ -254,11 +259,14 @@ class _Trial:
         )
 
     def answer(self) -> Recoding:
-        """Return the best recoding."""
+        """Return the recoding with the least loss."""
         return self._winner[2]
 
     def explanation(self, *, changes: bool = True) -> Explanation:
-        """Return why the best attempt was chosen, and what limits it, with what `changes` of settings would give."""
+        """Return why the best attempt was chosen and what limits it.
+
+        With `changes`, also what easier settings would give.
+        """
         loss, algorithm, _, assignment = self._winner
         changes = changes and _measure_work(self.problem) <= SETTINGS and not self.perfect
         return Explanation(
@@ -272,7 +280,7 @@ class _Trial:
         )
 
     def _shares(self, assignment: Assignment) -> dict[str, float]:
-        """Return each column's share of the loss, where the metric is a sum over cells."""
+        """Return each column's share of the loss; empty unless the metric is a sum over cells."""
         charged = self.metric.column_totals(assignment)
         if charged is None:
             return {}
@@ -282,7 +290,10 @@ class _Trial:
         return dict(zip(names, (lost / max(lost.sum(), 1e-300)).tolist(), strict=True))
 
     def _changes(self) -> Iterator[Change]:
-        """Yield what easier settings would give: a parameter by one, a part of the model left out, more suppression."""
+        """Yield the loss under easier settings.
+
+        K or l one lower, one part of the model left out, or more suppression.
+        """
         first, parts = self.made[0], self.problem.model.parts()
         for place, part in enumerate(parts):
             before, after = parts[:place], parts[place + 1 :]
@@ -309,7 +320,7 @@ class _Trial:
 
 
 def _measure_work(problem: Problem) -> int:
-    """Return how much there is to weigh: for a cut of any column, what every column covers then."""
+    """Return the work of weighing cuts by loss: each cut of any column looks at every column, cells × columns²."""
     return len(problem.frequencies) * len(problem.columns) ** 2
 
 
@@ -318,7 +329,7 @@ def _all(parts: tuple[Model, ...]) -> Model:
 
 
 def _ease_model(part: Model) -> Iterator[tuple[str, Model]]:
-    """Yield a model with k, or l, one less, and in words what that is."""
+    """Yield an easier model, with k or l one lower, and a description of the change."""
     inner: Any = part.inner
     for name in ("k", "l"):
         value = arguments_of(inner).get(name)
@@ -328,11 +339,11 @@ def _ease_model(part: Model) -> Iterator[tuple[str, Model]]:
 
 
 def _name_of_model(part: Model) -> str:
-    """Return a model in words, without its parameters: some are values."""
+    """Return the title of a model without its parameters, some of which are cell values."""
     inner: Any = part.inner
     column = arguments_of(inner).get("sensitive")
     return f"{inner.name} of {column}" if isinstance(column, str) else str(inner.name)
 
 
 def _unheard(_share: float) -> None:
-    """Report progress to nobody: the attempts share one bar."""
+    """Discard progress: all attempts share one progress bar."""

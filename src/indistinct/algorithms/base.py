@@ -1,4 +1,7 @@
-"""What an algorithm is given and what it promises: it searches cells for a recoding and knows no rows and no engine."""
+"""What an algorithm receives (`Problem`) and what it guarantees (`AlgorithmTraits`).
+
+An algorithm searches cells for a recoding; it sees no rows and no engine.
+"""
 
 import logging
 import time
@@ -6,30 +9,31 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
 from indistinct.budget import NO_BUDGET, Budget, Unit
-from indistinct.errors import ParameterError
+from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
+from indistinct.frequencies.count import Request
+from indistinct.frequencies.structure import CLASSES, Structure
+from indistinct.frequencies.structure import Unit as UnitOfRelease
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import GeneralizedTuple
 from indistinct.models.base import Model
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.kinds import RecodedColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import NumericForms, numeric_forms
-from indistinct.recoding.outputs import Assignment, Buckets, PublishedColumn
+from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.spelling import arguments_of, spell
 from indistinct.tables.domain import Domain
@@ -38,24 +42,23 @@ LOG = logging.getLogger("indistinct.search")
 
 
 def _silent(_told: object) -> None:
-    """Report progress, or an explanation, to nobody."""
+    """Discard progress or an explanation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """A table as cells, and what its release must satisfy.
 
-    `suppression` is the number of rows that may be dropped, or of people where that is the `unit` of counting.
-    `sensitive` has the sensitive columns where a search puts rows into buckets; `columns` then has all others, and
-    every sensitive column has a histogram. Where a search must not be predictable it draws from the operating system,
-    or from `seed` if there is one. It reports its progress as a share from 0 to 1 and adds what it did to `counters`
-    (checks, scans, rollups, merges). One that chooses among others explains why.
-    `with_absent` are the cells where a population is counted, with a cell without rows for every combination of values
-    that only the population has; a search over the whole domain is given these. `importance` says which columns matter
-    more than others: a search rather changes those that matter less. `levels` bound what columns are published as;
-    `forest` names the columns whose hierarchy was cut off at the most level, so that its top has several nodes.
-    `lifting` is there where values of the table were united: what is found is measured by the table's own hierarchies.
-    `known` are the domains of all columns that were counted.
+    `suppression` is the number of rows that may be suppressed, or of people where `unit` is people. `sensitive` has the
+    sensitive columns where a search puts rows into buckets; `columns` then has all others, and every sensitive column
+    has a histogram. A search that draws at random uses the operating system's generator, or `seed` if it is given. It
+    reports its progress as a share from 0 to 1 and adds what it did to `counters` (checks, scans, rollups, merges). A
+    search that chooses among algorithms reports why through `explain`. `with_absent` is set where a population is
+    counted: the cells plus one cell without rows for every combination of values that only the population has; searches
+    with the trait `whole_domain` receive these. `importance` has the attribute weights. `levels` has the minimum and
+    maximum generalization of columns; `forest` names the columns whose hierarchy was cut off at the maximum, so that it
+    has several top nodes. `lifting` is set where values were united by a minimum level: it translates a recoding back
+    to the table's values. `known` has the domains of all columns that were counted.
     """
 
     frequencies: FrequencySet
@@ -76,22 +79,23 @@ class Problem:
     known: Mapping[str, Domain] = field(default_factory=dict)
 
     def seen_by(self, algorithm: "Algorithm") -> "Problem":
-        """Return the problem as an algorithm sees it: with cells of the population that no row has, or without."""
+        """Return the problem with or without the population's cells that no row has, as the algorithm requires."""
         if self.with_absent is None or not algorithm.traits.whole_domain:
             return self
         return replace(self, frequencies=self.with_absent)
 
     def require_possible(self) -> None:
-        """Raise if the whole table as one class breaks the model, where nothing else can satisfy it then.
+        """Raise `InfeasibleError` if the whole table as one class breaks the model and nothing finer can satisfy it.
 
-        A model that is not monotone may hold for parts of what breaks it, and one that is not absorbing for some rows.
+        A model that is not monotone may hold for parts of a class that breaks it, and one that is not absorbing for
+        some of its rows; both are left to the search.
         """
         traits = self.model.traits
         if traits.monotone and (traits.absorbing or not self.suppression):
             self.model.check(self.whole())
 
     def tree_columns(self) -> tuple[QuasiColumn, ...]:
-        """Return the columns cut through their hierarchies; one without is published as it is or not at all."""
+        """The columns as hierarchies; a column without one is published unmodified or suppressed."""
         return tuple(QuasiColumn(c.domain, c.taxonomy or Suppression().bind(c.domain), tree=True) for c in self.columns)
 
     @property
@@ -101,7 +105,10 @@ class Problem:
 
     @with_checked_arguments
     def tuple_of(self, values: Mapping[str, Any]) -> GeneralizedTuple:
-        """Return a tuple of a value, or of a label of the hierarchy, for each column, as distances take them."""
+        """Return a tuple of nodes, given a value or a hierarchy label for each column.
+
+        Metrics compute distances from it.
+        """
         missing = [column.name for column in self.columns if column.name not in values]
         if missing:
             raise ParameterError(f"a tuple has a value for every column; missing: {', '.join(missing)}")
@@ -113,12 +120,12 @@ class Problem:
         return GeneralizedTuple(codes, levels)
 
     def published(self, j: int, column: RecodedColumn) -> PublishedColumn:
-        """Return what a recoded column shows, as metrics measure it."""
+        """Return what a recoded column publishes, in the form that metrics measure."""
         lifted = column if self.lifting is None else self.lifting.lift_column(j, column)
         return lifted.summary.published
 
     def assigned(self, recoding: Recoding) -> Assignment:
-        """Return what a recoding makes of the table, as metrics measure it."""
+        """Return the classes that a recoding makes of the table, in the form that metrics measure."""
         if self.lifting is None:
             return assign(self.frequencies, recoding)
         return assign(self.lifting.original.frequencies, self.lifting.lift(recoding))
@@ -129,21 +136,21 @@ class Problem:
 
 
 class Lifting(Protocol):
-    """How what is found for united values is said of the values of the table."""
+    """How a recoding of united values is turned into one of the table's own values."""
 
     @property
     def original(self) -> Problem:
         """The problem before values were united."""
 
     def lift(self, recoding: Recoding) -> Recoding:
-        """Return a recoding of the values of the table."""
+        """Return the recoding expressed in the values of the table."""
 
     def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
-        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
+        """Return column `j` of a recoding expressed in the values of the table, measured by its whole hierarchy."""
 
 
 def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int]:
-    """Return a raw code below the lowest node that a value or a label names, and the level of that node."""
+    """Return the lowest node that a value or label names, as (raw code below the node, level of the node)."""
     wanted = None if value is None else str(value)
     for level, labels in enumerate([domain.texts(), *taxonomy.labels[1:]]):
         if wanted in labels:
@@ -152,6 +159,23 @@ def _find_node(taxonomy: Taxonomy, domain: Domain, value: Any) -> tuple[int, int
         f"column {taxonomy.column!r} has no such value, and its hierarchy no such label",
         hint="give values as the table has them, or labels as the hierarchy shows them",
     )
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """A problem all of whose columns are cut and published through hierarchies."""
+
+    problem: Problem
+
+    @cached_property
+    def columns(self) -> tuple[QuasiColumn, ...]:
+        """The quasi-identifiers, each with a hierarchy and cut through it."""
+        return self.problem.tree_columns()
+
+    @cached_property
+    def taxonomies(self) -> tuple[Taxonomy, ...]:
+        """The hierarchies in quasi-identifier order."""
+        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +191,15 @@ class AlgorithmTraits:
     - `suppresses`: it uses the suppression limit.
     - `ranges`: numbers, dates and declared orders become ranges of its own, whatever intervals are declared.
     - `reusable`: its recodings can be applied to other tables.
-    - `buckets`: it publishes buckets instead of generalized values, and has a guarantee of its own.
-    - `own_promise`: it searches for its own guarantee alone, and any other model is only verified.
+    - `buckets`: it publishes buckets of exact values instead of generalized ones, and has its own guarantee.
+    - `own_promise`: it searches for its own guarantee only; any other model is only verified.
     - `release_wide`: it checks all classes of a candidate together, as models of the whole release need.
     - `whole_domain`: a candidate maps every combination of values, so that people of a population can be counted whose
       values no row has.
-    - `tight`: every range, set or node of a class is the narrowest that covers its rows, which downcoding exploits.
-    - `tight_columns`: every range of a column is the narrowest that covers all rows with it, in whatever classes.
-    - `draws`: it draws at random, so that the table alone does not determine the release.
+    - `tight`: every published range, set or node is the narrowest that covers the rows of its class, which a downcoding
+    attack uses.
+    - `tight_columns`: every published range is the narrowest that covers all rows that show it, across all classes.
+    - `draws`: it draws random numbers, so that the table alone does not determine the release.
     - `column_sets`: it knows the labels of every class of a candidate, so that a model may group classes by some
       columns; `release_wide` searches do.
     - `one_level`: each column is published on one level of its hierarchy, so that a search above some levels needs no
@@ -200,8 +225,23 @@ class AlgorithmTraits:
     one_level: bool = False
 
     @property
+    def unit(self) -> UnitOfRelease:
+        """What releases consist of: classes, or buckets."""
+        return "bucket" if self.buckets else "class"
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether values stay unmodified because links are broken in their place: a search offers no coarser ones."""
+        return self.buckets
+
+    @property
+    def own_guarantee(self) -> bool:
+        """Whether a release is worth something without a model."""
+        return self.buckets
+
+    @property
     def recodings(self) -> frozenset[str]:
-        """Return the kinds of recodings that a search may find, by the names under which they are stored."""
+        """The kinds of recodings that the search may return, by the names under which they are stored."""
         if self.buckets:
             return frozenset({"by-bucket"})
         if self.splits:
@@ -210,7 +250,7 @@ class AlgorithmTraits:
 
 
 ONE_COLUMN = "one column"
-"""What a parameter of an algorithm is marked with that is for tables with one quasi-identifier alone."""
+"""Marks a parameter of an algorithm that applies only to tables with one quasi-identifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +261,7 @@ class AlgorithmWords:
     about: str
 
 
-class Algorithm(CheckedArguments, ABC):
+class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
     """A search for a recoding: a frozen value with its parameters."""
 
     __slots__ = ()
@@ -234,7 +274,7 @@ class Algorithm(CheckedArguments, ABC):
 
     @classmethod
     def advise(cls, given: object) -> str | None:
-        """Return what to write in place of something that is no algorithm, where that is clear."""
+        """Return a hint for an argument that is not an algorithm, or None."""
         if isinstance(given, type) and issubclass(given, Algorithm):
             return f"give an algorithm with its parameters: {call_of(given)}"
         return "give one; `compare` tries several" if isinstance(given, list | tuple) else None
@@ -246,21 +286,21 @@ class Algorithm(CheckedArguments, ABC):
 
     @property
     def chooses(self) -> bool:
-        """Whether it chooses among other algorithms, so that its name does not say how a recoding was found."""
+        """Whether it chooses among other algorithms, so that its name does not tell how the recoding was found."""
         return False
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether the search rather changes columns that matter less; where it does not, a release says so."""
-        return not self.traits.buckets
+        """Whether attribute weights influence the search; a release notes where they do not."""
+        return True
 
     @property
     def numeric_forms(self) -> NumericForms:
-        """The forms in which classes show numbers and dates: intervals, if there is no parameter `numeric`."""
+        """The forms in which classes publish numbers and dates; intervals unless there is a parameter `numeric`."""
         return numeric_forms(arguments_of(self).get("numeric"))
 
     def with_numeric(self, forms: NumericForms) -> "Algorithm":
-        """Return the search with other forms for single columns; raise `ParameterError` if it makes no ranges."""
+        """Return the search with other forms for some columns; raise `ParameterError` if it makes no ranges."""
         if not forms.by_column:
             return self
         if "numeric" not in arguments_of(self):
@@ -272,51 +312,74 @@ class Algorithm(CheckedArguments, ABC):
         return type(self)(**arguments_of(self) | {"numeric": self.numeric_forms.with_columns(forms)})
 
     def with_target(self, target: str | None) -> "Algorithm":
-        """Return the search for the target of a job, where it predicts one and has none of its own."""
+        """Return the search with the job's target, where it uses a target and has none of its own."""
         return self
 
     def for_reuse(self) -> "Algorithm":
-        """Return the search whose recodings suit other tables as far as it can find such."""
+        """Return the search adjusted so that its recodings can be applied to other tables, as far as it can."""
         return self
 
     def by_passes(self) -> "Algorithm | None":
-        """Return the Mondrian that searches by passes over rows in its place, None if there is none."""
+        """Return the Mondrian search that replaces this one where cells do not fit in memory; None if there is none."""
         return None
 
     def explain_fallback(self, problem: Problem, recoding: Recoding, algorithm: "Algorithm") -> Explanation | None:
-        """Explain why another algorithm was used where cells do not fit in memory; None where it was the one named."""
+        """Explain why another algorithm was used where cells do not fit in memory; None if this one was used."""
         return None
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise `SchemaError` where parameters speak of columns that no release shows."""
+        """Raise `SchemaError` where a parameter names a column that is not published."""
 
     def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return the node of a lattice of these heights that was chosen by hand, None where one is searched for."""
-        return None
+        """Return the lattice node chosen by hand, given the heights of the hierarchies.
 
-    def promise(self) -> Model | None:
-        """Return what every release of the algorithm satisfies by itself, None if that is nothing."""
-        return None
-
-    def own_budget(self, model: Model, unit: Unit) -> Budget:
-        """Return how many rows, or people, the search's own rule drops where the job says nothing of it."""
-        return NO_BUDGET
-
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets | None:
-        """Return how releases show their buckets, None if they are in classes.
-
-        `told` is what a certificate says: columns that the search found, which the parameters do not tell.
+        None where the node is searched for.
         """
         return None
 
+    def promise(self) -> Model | None:
+        """Return the model that every release of this algorithm satisfies by construction; None if there is none."""
+        return None
+
+    def own_budget(self, model: Model, unit: Unit) -> Budget:
+        """Return the suppression limit of the algorithm's own rule, used where the job sets none."""
+        return NO_BUDGET
+
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Structure:
+        """Return the structure of releases: classes, or buckets.
+
+        `certified` is the structure in a certificate; it has the columns that the search found, which are not in the
+        parameters.
+        """
+        return CLASSES
+
+    def require_classes(self, otherwise: IndistinctError) -> None:
+        """Raise an error, which gives the reason, where releases are in buckets."""
+
+    def require_roles(self, schema: Schema, model: Model) -> None:
+        """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
+
+    def separated(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        return ()
+
+    def request(
+        self, schema: Schema, keys: Sequence[Key], hierarchies: Mapping[str, Hierarchy], *, to_publish: Sequence[str]
+    ) -> Request:
+        """Return what is counted for the search: the cells of quasi-identifiers, with the histograms of `keys`."""
+        joint = self.traits.splits
+        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=to_publish)
+
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
-        """Return whether releases show values of the hierarchy of a column that has one, as the traits declare it."""
-        return not self.traits.buckets and not (self.traits.ranges and column.ranged)
+        """Return whether a release shows hierarchy labels for a column that has a hierarchy."""
+        return not (self.traits.ranges and column.ranged)
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
-        """Return why the search cannot work for a model, or None where it can; the support matrix is written from this.
+        """Return why the search cannot work for a model, or None if it can.
 
-        `suppression` says whether rows may be dropped.
+        The support matrix is generated from this.
+
+        `suppression` says whether rows may be suppressed.
         """
         wanted, given = self.traits, model.traits
         if model.needs_labels and wanted.buckets:
@@ -337,7 +400,7 @@ class Algorithm(CheckedArguments, ABC):
         return None
 
     def require(self, problem: Problem) -> None:
-        """Raise `ParameterError` where the search cannot work for the model of a problem."""
+        """Raise `ParameterError` if the search cannot work for the problem's model."""
         reason = self.refusal(problem.model, suppression=problem.suppression > 0)
         if reason is not None:
             keeping = self.refusal(problem.model, suppression=False) is None
@@ -347,24 +410,29 @@ class Algorithm(CheckedArguments, ABC):
             )
         self.numeric_forms.require_numbers(problem.columns)
 
+    def require_whole(self, problem: Problem) -> None:
+        """Raise where the search cannot work for a model, or the whole table as one class does not satisfy it."""
+        self.require(problem)
+        problem.model.check(problem.whole())
+
     @with_checked_arguments
     def find(self, problem: Problem) -> Recoding:
         """Return a recoding whose classes satisfy the model; raise `InfeasibleError` if there is none.
 
-        This is what is called. It is `search`, but for algorithms that have a parameter of that name.
+        Callers use this method. It calls `search`, except where an algorithm has a parameter of that name.
         """
         return self.search(problem)
 
     @abstractmethod
     def search(self, problem: Problem) -> Recoding:
-        """Return what `find` returns; this is what an algorithm defines."""
+        """Return the recoding; each algorithm implements this method."""
 
 
 def fewest_rows(model: Model) -> int:
-    """Return how many rows each class must keep, as far as that is a number of rows.
+    """Return the least number of rows of a class, as far as the model implies one.
 
-    What other models ask for, such as so many distinct values, is left to their own word on every change, so that a
-    table in which every row stands twice is searched alike.
+    Conditions such as a number of distinct values are judged by the model on every change, so that a table in which
+    every row occurs twice is searched in the same way.
     """
     return max((part.smallest for part in model.parts() if part.row_counts or part.traits.sizes_only), default=1)
 
@@ -373,7 +441,7 @@ def fewest_rows(model: Model) -> int:
 def run_search(
     algorithm: Algorithm, problem: Problem, find: Callable[[Algorithm, Problem], Recoding] = Algorithm.find
 ) -> Recoding:
-    """Return what an algorithm finds, and log how: counts and seconds, never a value."""
+    """Run the search and log counters and seconds; no cell value is logged."""
     algorithm.require(problem)
     problem = problem.seen_by(algorithm)
     began, size = time.perf_counter(), problem.frequencies
@@ -388,7 +456,7 @@ def run_search(
 def unused_settings(
     algorithm: Algorithm, problem: Problem, *, hierarchies: Collection[str] = (), suppression: Budget = NO_BUDGET
 ) -> tuple[str, ...]:
-    """Return a warning for each setting that a search makes no use of: hierarchies by column, a budget."""
+    """Return a warning for each setting that the search ignores: hierarchies by column, or a suppression limit."""
     by_name = {column.name: column for column in problem.columns}
     judged = {name for key in problem.model.keys for name in key}
     strange = [name for name in hierarchies if name not in by_name and name not in judged]
@@ -398,10 +466,10 @@ def unused_settings(
     if hidden:
         why = (
             "keeps values unmodified"
-            if algorithm.traits.buckets
+            if algorithm.traits.keeps_values
             else "makes ranges of its own, and metrics alone look at them"
         )
-        what = "the hierarchy" if algorithm.traits.buckets else "the bands"
+        what = "the hierarchy" if algorithm.traits.keeps_values else "the bands"
         told.append(
             f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
             f"{algorithm.name} {why}; "

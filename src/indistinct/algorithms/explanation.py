@@ -1,7 +1,7 @@
-"""Why a release is as it is: what was tried, what each attempt lost, and what limits the best one.
+"""Why a release was chosen: what was tried, what each attempt lost, and what limits the best one.
 
-It speaks of names, settings and figures, never of values. It is for the steward: losses of other attempts are computed
-from the original, and are no part of what is published.
+It contains names, settings and figures, never cell values. It is for the data steward: losses of other attempts are
+computed from the original table and are not part of the release.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,13 @@ from indistinct.document.blocks import Grid, grid
 from indistinct.figures import percent, short
 from indistinct.metrics.base import BETTER, SHARES, Goal
 
-# Columns that are named as those which lose most.
+# Number of columns with the largest losses that are named.
 NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A search that was made, and what its answer loses; or what became of it instead, `reason`."""
+    """A search that was run and the loss of its answer; or the `reason` why it has none."""
 
     algorithm: str
     loss: float | None = None
@@ -30,7 +30,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an algorithm would lose with another `setting`, and what it loses as the settings are."""
+    """What an algorithm would lose with another `setting` (`loss`), and what it loses now (`before`)."""
 
     algorithm: str
     setting: str
@@ -40,9 +40,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Proof(AsJson):
-    """How good the answer of an exhaustive search is: it costs `best`, and no answer costs less than `bound`.
+    """The quality of an exhaustive search's answer: it costs `best`, and no answer costs less than `bound`.
 
-    `nodes` is how many nodes were weighed for that.
+    `nodes` is the number of nodes that were evaluated.
 
     >>> print(Proof(best=200, bound=150, nodes=1024))
     best 200, none below 150, gap 25 %, 1,024 nodes
@@ -55,19 +55,19 @@ class Proof(AsJson):
 
     @property
     def proven(self) -> bool:
-        """Return whether no answer is better."""
+        """Whether no answer is better."""
         return self.bound >= self.best
 
     @property
     def gap(self) -> float:
-        """Return by which share of its cost the answer could be better at most."""
+        """The largest share of its cost by which the answer could be better."""
         return 0.0 if self.proven else (self.best - self.bound) / self.best
 
     def __str__(self) -> str:
         return f"best {self.best:,}, none below {self.bound:,}, gap {percent(self.gap)}, {self.nodes:,} nodes"
 
     def sentence(self) -> str:
-        """Return what is proven, in plain words."""
+        """Return in words how good the answer is."""
         if self.proven:
             return f"proven: nothing is below {self.best:,} ({self.nodes:,} nodes)"
         return (
@@ -78,7 +78,7 @@ class Proof(AsJson):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The reasons for a choice among algorithms, or for the answer of one that looks at all.
+    """The reasons for a choice among algorithms, or for the answer of an exhaustive search.
 
     `algorithm` is the one that was chosen, `loss` what it loses by the `metric`, and `columns` each column's share of
     that. `changes` were tried with a fast algorithm, which need not be the chosen one. `proof` says how good the answer
@@ -99,7 +99,7 @@ class Explanation:
         return "\n".join(self.sentences())
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the explanation in plain words, one sentence a line."""
+        """Return the explanation as sentences."""
         tried = ", ".join(f"{each.algorithm} {self.spell_loss(each.loss or 0.0)}" for each in self.ranking)
         return (
             f"{self.algorithm} was chosen by {self.metric}, {BETTER[self.goal]} is better: {tried}",
@@ -107,7 +107,7 @@ class Explanation:
         )
 
     def spell_loss(self, value: float) -> str:
-        """Return a value of the metric as people read it: a share as per cent."""
+        """Return a value of the metric as text: a share in percent."""
         return percent(value) if self.metric in SHARES else short(value)
 
     @property
@@ -118,7 +118,10 @@ class Explanation:
         return tuple(sorted(successes, key=lambda each: sign * (each.loss or 0.0)))
 
     def reasons(self) -> tuple[str, ...]:
-        """Return what limits the best attempt, in plain words: what was not tried, columns, and easier settings."""
+        """Return what limits the best attempt, as sentences.
+
+        Attempts that failed, columns with the most loss, easier settings.
+        """
         told = [f"{each.algorithm} {each.reason}" for each in self.attempts if each.loss is None]
         if self.proof is not None:
             told.append(self.proof.sentence())
@@ -135,7 +138,7 @@ class Explanation:
         return tuple(told)
 
     def attempt_grid(self) -> Grid:
-        """Return what was tried, the best first, and how many rows each would suppress if any does."""
+        """Return the attempts, the best first, and the rows that each would suppress if any does, as a table."""
         suppresses = any(each.suppressed for each in self.ranking)
         headings = (self.metric, "classes", *(["suppressed"] if suppresses else []))
         rows = [

@@ -1,9 +1,9 @@
-"""Parameters that several algorithms have."""
+"""Descriptions of the parameters that several algorithms have."""
 
 import math
 
 from indistinct.parameters import Number, Parameter, Whole
-from indistinct.recoding.numeric_forms import FORMS_OF_NUMBERS
+from indistinct.recoding.columns import FORMS_OF_NUMBERS
 
 METRIC = Parameter("Metric", "Metric that the search minimizes, such as gcp or loss.")
 SCHEME = Parameter(

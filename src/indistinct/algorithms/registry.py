@@ -1,4 +1,4 @@
-"""Every algorithm by its name in the literature, as a text spells it. Being registered is being tested."""
+"""All algorithms by their registered names, and how their texts are parsed; the common tests run on each of them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -61,5 +61,5 @@ EVERY_ALGORITHM = Registry(ALGORITHMS, base=Algorithm, group="indistinct.algorit
 
 
 def parse_algorithm(text: str) -> Algorithm:
-    """Return the algorithm that a text spells."""
+    """Return the algorithm that a text such as `mondrian:relaxed` describes."""
     return parse(text, EVERY_ALGORITHM, what="algorithm")

@@ -1,10 +1,10 @@
-"""Searches within levels: a column is published on its least level or coarser, and never coarser than its most level.
+"""Searches within level bounds: each column is published between its minimum and maximum generalization.
 
-The least level is applied before the search: values that it does not tell apart become one, and cells with equal values
-are united. What lies above the most level is cut off the hierarchy, so that its top may have several nodes. A search
-that goes over levels knows what to do with those. Any other is given the cells below each combination of top nodes on
-their own, and what it finds is put together; such a part that breaks the model as a whole is dropped, within the
-budget. What is found is then said of the values of the table again.
+The minimum level is applied before the search: values that it does not distinguish are united, and cells with equal
+values are merged. The levels above the maximum are removed from the hierarchy, so that its top may have several nodes.
+A search over levels handles these itself. Any other search runs separately on the cells below each combination of top
+nodes, and the results are joined; a part that breaks the model as a whole is suppressed, within the limit. The recoding
+is then translated back to the table's values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,28 +21,27 @@ from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import FrequencySet, Joint
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import ROOT, Taxonomy
 from indistinct.machine.arrays import Codes, run_starts
 from indistinct.recoding.assign import assign
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import LevelBounds, QuasiColumn
 from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, ByRow, Cuts, RecodedColumn, Recoding
-from indistinct.recoding.levels import LevelBounds
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain
 
 
 def bounded_problem(problem: Problem, levels: LevelBounds) -> Problem:
-    """Return a problem that knows the bounds of columns, and publishes these through their hierarchies."""
+    """Return the problem with level bounds, whose bounded columns are published through their hierarchies."""
     return replace(problem, columns=bounded_columns(problem.columns, levels), levels=levels)
 
 
 def bounded_columns(columns: Sequence[QuasiColumn], levels: LevelBounds) -> tuple[QuasiColumn, ...]:
-    """Return columns of which those that have bounds are published through their hierarchies; raise if none has such.
+    """Return the columns with those that have bounds published through their hierarchies.
 
-    A column without a hierarchy has its values and the star.
+    Raises where a bound is above the top of the hierarchy; a column without one has two levels, its values and the
+    star.
     """
     through = tuple(
         QuasiColumn(column.domain, _taxonomy_of(column), tree=True) if column.name in levels.columns else column
@@ -53,9 +52,9 @@ def bounded_columns(columns: Sequence[QuasiColumn], levels: LevelBounds) -> tupl
 
 
 def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
-    """Return what an algorithm finds within the levels of a problem; without any, what it finds.
+    """Return the algorithm's result within the level bounds of a problem, if it has any.
 
-    Raises `InfeasibleError` that names the bounds, and what would do, where these are what cannot be kept.
+    Raises `InfeasibleError` that names the bounds, and sufficient ones, where the bounds cannot be satisfied.
     """
     if not problem.levels:
         return algorithm.find(problem)
@@ -68,7 +67,7 @@ def find_within(algorithm: Algorithm, problem: Problem) -> Recoding:
 
 
 def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
-    """Return what an algorithm finds below each combination of top nodes, where hierarchies were cut off there."""
+    """Run an algorithm below each combination of top nodes of cut-off hierarchies, and return the joined results."""
     traits = algorithm.traits
     if not problem.forest or algorithm.chooses or traits.column_sets or (traits.hierarchies and not traits.local):
         return algorithm.find(problem)
@@ -101,7 +100,7 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
 
 
 def _parts_of(problem: Problem) -> Codes:
-    """Return a number for each combination of top nodes below which cells stand."""
+    """Return, for each cell, the number of its combination of top nodes."""
     cells = problem.frequencies
     tops = [
         column.taxonomy.ancestors[cells.vectors[:, j], -1]
@@ -112,7 +111,7 @@ def _parts_of(problem: Problem) -> Codes:
 
 
 def _below_tops(recoding: Recoding, part: Problem, problem: Problem) -> Recoding:
-    """Return the recoding of a part that shows its top node where it would show the root: a region without any cut."""
+    """Return the recoding of a part with its top node in place of the root, in a tree without cuts."""
     columns, vector = list(recoding.columns), part.frequencies.vectors[0]
     for j, column in enumerate(problem.columns):
         taxonomy = _taxonomy_of(column)
@@ -139,7 +138,7 @@ def _below_tops(recoding: Recoding, part: Problem, problem: Problem) -> Recoding
 
 
 def _with_root(column: QuasiColumn) -> QuasiColumn:
-    """Return a column with a root above its top nodes. No class reaches it where all cells stand below one of them."""
+    """Return a column with a root above its top nodes, which no class below a single top node reaches."""
     taxonomy = _taxonomy_of(column)
     ancestors = np.append(taxonomy.ancestors, np.zeros((len(taxonomy.ancestors), 1), dtype=np.int32), axis=1)
     leaves = (*taxonomy.leaves, taxonomy.leaves[-1].sum(keepdims=True))
@@ -147,14 +146,14 @@ def _with_root(column: QuasiColumn) -> QuasiColumn:
 
 
 def _take(cells: FrequencySet, some: Codes) -> FrequencySet:
-    """Return some of the cells."""
+    """Return the selected cells."""
     joint = cells.joint
     inner = None if joint is None else Joint(joint.histogram.take(some), joint.codes)
     return FrequencySet(cells.names, cells.vectors[some], cells.classes.take(some), inner)
 
 
 def _unite(cells: FrequencySet, columns: Sequence[QuasiColumn], found: Sequence[tuple[Codes, Recoding]]) -> Recoding:
-    """Return one recoding that sends every cell where the recoding of its part sends it; other cells are dropped."""
+    """Return one recoding that applies to every cell the recoding of its part; cells of no part are suppressed."""
     united = [_join_summaries([recoding.columns[j].summary for _, recoding in found]) for j in range(len(columns))]
     recoded = tuple(
         replace(found[0][1].columns[j], domain=column.domain, summary=united[j][0]) for j, column in enumerate(columns)
@@ -168,7 +167,7 @@ def _unite(cells: FrequencySet, columns: Sequence[QuasiColumn], found: Sequence[
         pieces.append((mine[made.cells], np.where(made.class_ids < 0, -1, made.class_ids + first), made.counts, joint))
         first += len(made.values)
     every = np.concatenate(values).astype(np.int32)
-    for j, (summary, _) in enumerate(united):  # what reads the same is the same value, whichever part shows it
+    for j, (summary, _) in enumerate(united):  # equal labels are the same published value, whichever part has them
         texts = list(zip(*(array.cast(pa.string()).to_pylist() for _, array in summary.published.outputs), strict=True))
         first_of: dict[tuple[str | None, ...], int] = {}
         same = np.array([first_of.setdefault(text, code) for code, text in enumerate(texts)], dtype=np.int32)
@@ -193,7 +192,7 @@ def _unite(cells: FrequencySet, columns: Sequence[QuasiColumn], found: Sequence[
 
 
 def _join_summaries(summaries: Sequence[ColumnSummary]) -> tuple[ColumnSummary, list[int]]:
-    """Return all published values of a column one after the other, and where those of each part begin."""
+    """Return the published values of all parts of a column concatenated, and where those of each part begin."""
     starts = np.cumsum([0, *(len(each.published) for each in summaries)]).tolist()
     shown = [each.published for each in summaries]
     arrays = [dict(each.outputs) for each in shown]
@@ -219,17 +218,17 @@ def _as_sets(summary: ColumnSummary) -> tuple[Codes, Codes]:
 
 
 def _concatenate(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Return arrays one after the other, as texts where they are of several types."""
+    """Return the concatenated arrays, converted to text if their types differ."""
     alike = len({array.type for array in arrays}) == 1
     return pa.concat_arrays([array if alike else array.cast(pa.string()) for array in arrays])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnWithin:
-    """A column between two levels of its hierarchy: `coarse` as a search sees it, `original` as the table has it.
+    """A column between two levels of its hierarchy: `coarse` for the search, `original` for the table.
 
-    `codes` is what each value became, and `least` the level of the coarse values. Of a column without bounds both are
-    the same.
+    `codes` is the coarse value of each value, and `least` the level of the coarse values. Without bounds, both columns
+    are the same.
     """
 
     original: QuasiColumn
@@ -251,18 +250,18 @@ class ColumnWithin:
 
     @property
     def rooted(self) -> QuasiColumn:
-        """The coarse column, with a root above its top nodes that no class below one of them reaches."""
+        """The coarse column with a root above its top nodes, which no class below a single top node reaches."""
         return _with_root(self.coarse) if self.cut_off else self.coarse
 
     def ranks(self) -> tuple[Codes, Codes]:
-        """Return the first and the last rank of the values of the table that are each coarse value."""
+        """Return the first and the last rank of the table's values that are united in each coarse value."""
         by_rank = self.codes[self.original.by_rank]
         numbers = np.arange(int(by_rank.max(initial=-1)) + 1)
         first, last = (np.searchsorted(by_rank, numbers, side=side) for side in ("left", "right"))
         return first.astype(np.int32), (last - 1).astype(np.int32)
 
     def lift(self, found: RecodedColumn) -> RecodedColumn:
-        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
+        """Return a column of a recoding expressed in the table's values and measured by its whole hierarchy."""
         if not self.bounded:
             return found
         column, shown = self.original, found.summary.published
@@ -282,9 +281,10 @@ class ColumnWithin:
 
 
 def lift_cuts(cuts: Cuts, columns: Mapping[int, ColumnWithin]) -> Cuts:
-    """Return cuts between coarse values as cuts between the last value of one and the first of the next.
+    """Return cuts between coarse values as cuts between the values that these are made of.
 
-    `columns` are those that may have levels, by their axes.
+    A cut lies between the last value of one coarse value and the first of the next. `columns` are those that may have
+    bounds, by their axes.
     """
     cut, sets = cuts.cut.copy(), [] if cuts.members is None else np.split(cuts.members[1], cuts.members[0][1:-1])
     for j, column in columns.items():
@@ -302,7 +302,7 @@ def lift_cuts(cuts: Cuts, columns: Mapping[int, ColumnWithin]) -> Cuts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Coarse:
-    """A problem on its least levels; `ids` has the coarse cell of each of its cells."""
+    """A problem on its minimum levels; `ids` is the coarse cell of each cell of the original problem."""
 
     original: Problem
     problem: Problem
@@ -311,7 +311,7 @@ class _Coarse:
 
     @classmethod
     def of(cls, problem: Problem) -> "_Coarse":
-        """Return a problem within its levels."""
+        """Return a problem within its level bounds."""
         columns = tuple(ColumnWithin.of(column, problem.levels) for column in problem.columns)
         codes = tuple(column.codes for column in columns)
         cells, ids = _merge_cells(problem.frequencies, codes)
@@ -326,7 +326,7 @@ class _Coarse:
         return cls(problem, bare, columns, ids)
 
     def lift(self, recoding: Recoding) -> Recoding:
-        """Return a recoding of coarse values as one of the values of the table."""
+        """Return a recoding of coarse values expressed in the table's values."""
         columns = tuple(column.lift(found) for column, found in zip(self.columns, recoding.columns, strict=True))
         cells = self.original.frequencies
         match recoding:
@@ -348,11 +348,11 @@ class _Coarse:
                 raise AssertionError("buckets have no levels")
 
     def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
-        """Return a column of a recoding with the values of the table, and measured by its whole hierarchy."""
+        """Return a column of a recoding expressed in the table's values and measured by its whole hierarchy."""
         return self.columns[j].lift(found)
 
     def _lift_pieces(self, recoding: ByRow) -> dict[str, Any]:
-        """Return the pieces of coarse cells as pieces of the cells that they are made of, in their order."""
+        """Return the pieces of coarse cells as pieces of the original cells, in the order of their rows."""
         cells, joint = self.original.frequencies, recoding.joint
         inner = None if joint is None or cells.joint is None else cells.joint.histogram
         owners = np.arange(len(cells)) if inner is None else inner.owners()
@@ -362,7 +362,7 @@ class _Coarse:
         width = int(max(kinds.max(initial=0), own.max(initial=0))) + 1
         theirs = np.argsort(self.ids[owners] * width + kinds, kind="stable")
         mine = np.argsort(recoding.cells * np.int64(width) + own, kind="stable")
-        # Both orders run over the same rows: wherever a piece or a cell ends, a new piece begins.
+        # Both orders cover the same rows: wherever a piece or a cell ends, a new piece begins.
         ends = np.union1d(np.cumsum(counts[theirs]), np.cumsum(recoding.counts[mine]))
         from_cell = theirs[np.searchsorted(np.cumsum(counts[theirs]), ends)]
         from_piece = mine[np.searchsorted(np.cumsum(recoding.counts[mine]), ends)]
@@ -416,7 +416,7 @@ def _expand_sets(indptr: Codes, members: Codes, first: Codes, last: Codes) -> tu
 
 
 def _merge_cells(cells: FrequencySet, codes: Sequence[Codes]) -> tuple[FrequencySet, Codes]:
-    """Return the cells of coarse values, and the one of each cell."""
+    """Return the cells of coarse values, and the coarse cell of each cell."""
     columns = [own[cells.vectors[:, j]] for j, own in enumerate(codes)]
     grouping = group_rows(columns, [int(own.max(initial=0)) + 1 for own in codes])
     ids = grouping.group_ids().astype(np.int32)
@@ -438,7 +438,7 @@ def _class_of_each(recoding: ByCell, cells: FrequencySet) -> Codes:
 
 
 def _name_bounds(error: InfeasibleError, problem: Problem) -> InfeasibleError:
-    """Return the error of a search that names the bounds, and a coarser one that would do where there is one."""
+    """Return a search's error extended by the level bounds and, if there is one, by a maximum that would suffice."""
     levels = problem.levels
     heights = {column.name: column.height for column in problem.columns}
     tight = [name for name in levels.columns if levels.of(name, heights[name])[1] < heights[name]]
@@ -459,7 +459,10 @@ def _name_bounds(error: InfeasibleError, problem: Problem) -> InfeasibleError:
 
 
 def _enough(problem: Problem, name: str, height: int) -> tuple[str, int] | None:
-    """Return the finest most level of one column that lets the model hold, None where none does."""
+    """Return the finest maximum level of one column with which the model can hold, as (name, level).
+
+    None if there is none.
+    """
     low, high = problem.levels.of(name, height)
     for level in range(high + 1, height + 1):
         if _holds_at_top(replace(problem, levels=problem.levels.with_bounds(name, (low, level)))):
@@ -468,7 +471,7 @@ def _enough(problem: Problem, name: str, height: int) -> tuple[str, int] | None:
 
 
 def _holds_at_top(problem: Problem) -> bool:
-    """Return whether the model holds within the budget where every column is as coarse as it may be."""
+    """Return whether the model holds within the suppression limit with every column at its maximum level."""
     space = FullDomain(_Coarse.of(problem).problem)
     top = space.cells.roll_up(space.cells.base, space.lattice.top)
     return space.suppressed_rows(top) <= space.allowed

@@ -104,8 +104,8 @@ def command(
             "progress": share,
         }
         release = run_and_note(job_of_policy(policy, **changes), running.run_job)
-    if release.buckets is not None and (policy.metrics or policy.target):
-        note("values are not recoded in buckets: only what speaks of buckets is measured")
+    if release.structure.unmeasured and (policy.metrics or policy.target):
+        note(release.structure.unmeasured)
     metrics = measure_and_note(lambda: measure_release(release, policy.metrics or None, target=policy.target))
     if page is not None:
         with progress("reporting"):

@@ -81,10 +81,7 @@ def command(
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="FILE", help="Several tables: draw the risk (.svg).")
     ] = None,
-    most_below: Annotated[
-        float | None,
-        typer.Option("--most-below", metavar="SHARE", help="Several tables: exit 4 if more people are below k."),
-    ] = None,
+    most_below: options.MostBelow = None,
 ) -> None:
     """Assess the re-identification risk of an original, of a release, or of both with --original.
 
@@ -109,7 +106,8 @@ def command(
         asked: dict[str, Any] = {"knows": knows or "1,2,3", "chart": chart, "most_below": most_below}
         assess_linked(data, policy, flags, **asked, **given_too)
         return
-    for name, value in (("--knows", knows), ("--chart", chart), ("--most-below", most_below)):
+    options.refuse_most_below(most_below)
+    for name, value in (("--knows", knows), ("--chart", chart)):
         if value is not None:
             raise ParameterError(f"{name} goes with a policy of several tables", hint="--policy policy.toml")
     if data is None:
@@ -159,7 +157,7 @@ def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
     """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
-    from indistinct.exploration.by_policy import transform_by_policy
+    from indistinct.job.published import transform_by_policy
     from indistinct.release.certificate import certificate_path
 
     policy, original = named["policy"], named["original"]

@@ -8,7 +8,7 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.linked import attack_linked, is_linked
-from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
+from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, refuse_most_below, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import print_json, progress, show
 from indistinct.errors import ParameterError
@@ -62,6 +62,7 @@ def command(
     seconds: Seconds = None,
     seed: Chance = None,
     sample: Sample = None,
+    most_below: options.MostBelow = None,
 ) -> None:
     """Attack a published table, made by any tool, and report how often each attack succeeds.
 
@@ -70,13 +71,15 @@ def command(
     release), a control (people who are not in it, --control) and the option that prevents it. `indistinct list` shows
     all attacks. Attacks read every row: tables that do not fit in --memory, or in half of the free memory, are refused.
 
-    With a policy of several tables, RELEASE is a folder, the attack is known-rows, and --sample is a number of people.
+    With a policy of several tables, RELEASE is a folder, the attack is known-rows, --sample is a number of people, and
+    the exit code is 4 if more people than --most-below are left among fewer than k candidates.
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {"original": original, "external": external, "control": control, "earlier": earlier}
         given_too |= {"earlier_original": earlier_original, "seconds": seconds}
-        attack_linked(name, release, policy, flags, seed=seed, sample=sample, **given_too)
+        attack_linked(name, release, policy, flags, seed=seed, sample=sample, most_below=most_below, **given_too)
         return
+    refuse_most_below(most_below)
     _check(name, by=policy or original)
     from indistinct.evaluation.attack.attack import attack
 

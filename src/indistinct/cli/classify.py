@@ -87,7 +87,7 @@ def command(
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
     """Return the job, the table and how releases of it are made, or the finished release with its original."""
-    from indistinct.exploration.by_policy import transform_by_policy
+    from indistinct.job.published import transform_by_policy
 
     if release is None:
         job = job_of(table, flags)

@@ -213,7 +213,7 @@ def no_model() -> ParameterError:
 
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
     """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
-    from indistinct.tables.reading import declare
+    from indistinct.tables.value import declare
 
     parsers: dict[str, Callable[[Any], Any]] = {
         "missing": lambda texts: _with_empty(by_column(texts)),
@@ -315,7 +315,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
     The table of an earlier release is read as its recoding says.
     """
-    from indistinct.recoding.range_columns import check_form
+    from indistinct.recoding.outputs import check_range_form
 
     return {
         "previous": flags.previous,
@@ -324,7 +324,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
         "accept_overlap": bool(flags.accept_overlap),
         "fresh": names_of(flags.fresh),
         "smallest_count": flags.smallest_count,
-        "ranges": None if flags.ranges is None else check_form(flags.ranges),
+        "ranges": None if flags.ranges is None else check_range_form(flags.ranges),
         "partition_by": names_of(flags.partition_by),
         "writing": writing_of(flags, policy),
         "memory": flags.memory,

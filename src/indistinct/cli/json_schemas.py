@@ -58,6 +58,8 @@ def of_dataclass(kind: Any, *, more: Mapping[str, Schema] | None = None) -> Sche
 
 
 def _of_type(kind: Any) -> Schema:
+    if kind is Any:
+        return ANY
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         some = [part for part in parts if part is not types.NoneType]
@@ -76,13 +78,21 @@ def _of_type(kind: Any) -> Schema:
 
 
 def schema_of(command: str) -> Schema:
-    """Return the JSON Schema of what a command prints with --json; that of `error` is for any that fails."""
+    """Return the JSON Schema of what a command prints with --json; that of `error` is for any that fails.
+
+    Commands that take several tables print something else of these.
+    """
+    from indistinct.cli.linked_schemas import LINKED_SCHEMAS
+
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:indistinct:{command}",
         "title": f"indistinct {command} --json" if command != "error" else "any command with --json that fails",
     }
-    return {**about, **SCHEMAS[command]()}
+    own = SCHEMAS[command]()
+    if command in LINKED_SCHEMAS:
+        own = {"anyOf": [*own.get("anyOf", [own]), LINKED_SCHEMAS[command]()]}
+    return {**about, **own}
 
 
 def _error() -> Schema:

@@ -46,6 +46,9 @@ query release.csv "SELECT AVG(age) WHERE sex = 'female'" --policy policy.toml
 anonymize patients.csv --identifier name,cost --quasi age,sex,zipcode --sensitive disease --insensitive admitted \\
     --model k-anonymity:k=5 --model distinct-l-diversity:sensitive=disease,l=3 --hierarchy zipcode=mask:right \\
     --hierarchy age=intervals:5,10,20 --suppression 0.02 -o diverse.csv
+anonymize patients.csv --person name --quasi age,sex,zipcode --insensitive disease,cost,admitted \\
+    --model k-anonymity:k=5 --algorithm mondrian -o people.csv
+assess people.csv --person name --quasi age,sex,zipcode --insensitive disease,cost,admitted --original patients.csv
 explore patients.csv --identifier name,cost --quasi age,sex,zipcode --sensitive disease --insensitive admitted \\
     --model k-anonymity:k=5 --hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20
 """

@@ -1,7 +1,7 @@
 """Commands on several tables about the same people: what they do where the policy has `[tables.NAME]`."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,12 @@ from indistinct.cli.options import Flags
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.document.blocks import Grid, grid
 from indistinct.errors import ParameterError, VerificationError
-from indistinct.figures import percent
+from indistinct.figures import percent, plural
+from indistinct.schema import Schema
 from indistinct.settings import FLAGS
 
 if TYPE_CHECKING:
+    from indistinct.exploration.scan.scan import Scan
     from indistinct.linked.assess import LinkedAssessment
     from indistinct.linked.folder import ReleasedTables, ReleaseFolder
     from indistinct.linked.publishing import LinkedRelease
@@ -33,18 +35,24 @@ def is_linked(policy: Path | str | None) -> bool:
     return is_linked_policy(policy)
 
 
-def refuse_flags(flags: Flags, **options: Any) -> None:
-    """Raise for the first flag or option that is not possible with several tables."""
-    shared = {FLAGS[f.name].option: getattr(flags, f.name) for f in fields(flags) if f.name not in ALLOWED}
+def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None:
+    """Raise for the first flag or option that is not possible with several tables.
+
+    `on_disk` says that the command can leave event tables on disk.
+    """
+    allowed = (*ALLOWED, "memory") if on_disk else ALLOWED
+    shared = {FLAGS[f.name].option: getattr(flags, f.name) for f in fields(flags) if f.name not in allowed}
     own = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     for name, value in {**shared, **own}.items():
         if value not in (None, False, [], FLAGS[name.strip("-")].default if name.strip("-") in FLAGS else None):
             raise ParameterError(
                 f"{name} is not possible with a policy of several tables", hint="leave it out, or change the policy"
             )
-    from indistinct.linked.publishing import check_engine
-
-    check_engine(flags.engine or "auto")
+    if not on_disk and flags.engine not in (None, "auto", "memory"):
+        raise ParameterError(
+            f"this command does not take several tables on the engine {flags.engine}",
+            hint="leave it out: tables are read into memory; anonymize and verify take the engine duckdb",
+        )
 
 
 def refuse_linked(path: Path, what: str) -> None:
@@ -60,7 +68,7 @@ def refuse_linked(path: Path, what: str) -> None:
 
 def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrite: bool, **options: Any) -> None:
     """Publish several tables, and say what was published."""
-    refuse_flags(flags, **options)
+    refuse_flags(flags, on_disk=True, **options)
     from indistinct.linked.policy import read_linked_policy
     from indistinct.linked.publishing import publish_linked
 
@@ -71,7 +79,14 @@ def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrit
             "no output is given", hint='say where the release goes: [output] folder = "release/", or -o'
         )
     with progress("anonymizing") as share:
-        release = publish_linked(written, folder=folder, overwrite=overwrite, progress=share)
+        release = publish_linked(
+            written,
+            folder=folder,
+            overwrite=overwrite,
+            engine=flags.engine or "auto",
+            memory=flags.memory,
+            progress=share,
+        )
     for warning in release.certificate.warnings:
         note(warning)
     if flags.as_json:
@@ -86,7 +101,11 @@ def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
     for name, entry in certificate.tables.items():
         hidden = "few" if entry.suppressed_rows is None else f"{entry.suppressed_rows:,}"
         known = (
-            "all columns that identify" if entry.people else "nothing" if entry.knows is None else f"{entry.knows} rows"
+            "all columns that identify"
+            if entry.people
+            else "nothing"
+            if entry.knows is None
+            else rows_of("", entry.knows)
         )
         rows.append((name, f"{entry.rows:,}", "" if entry.people else hidden, known))
     dropped = "few" if certificate.suppressed_people is None else f"{certificate.suppressed_people:,}"
@@ -97,6 +116,12 @@ def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
         *(f"assumed: {words}" for words in certificate.assumptions),
         f"\nrelease  {folder}",
     ]
+
+
+def rows_of(table: str, known: int | str) -> str:
+    """Return how many rows of a table are known, in words."""
+    rows = f"{known} rows" if isinstance(known, str) else plural(known, "row")
+    return f"{rows} of {table}" if table else rows
 
 
 def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, ReleasedTables]":
@@ -110,8 +135,8 @@ def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, Rele
 
 def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, **options: Any) -> None:
     """Check a release in a folder; exit 4 where anything is not satisfied."""
-    refuse_flags(flags, **options)
-    verdict = judged_folder(folder, policy, originals=originals)
+    refuse_flags(flags, on_disk=True, **options)
+    verdict = judged_folder(folder, policy, originals=originals, memory=flags.memory)
     if flags.as_json:
         print_json({"folder": str(folder), **verdict.to_json()})
     else:
@@ -122,13 +147,16 @@ def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, 
         raise typer.Exit(VerificationError.exit_code)
 
 
-def judged_folder(folder: Path, policy: Path, *, originals: bool) -> "LinkedVerdict":
+def judged_folder(folder: Path, policy: Path, *, originals: bool, memory: str | None) -> "LinkedVerdict":
     """Return what is found about a release in a folder."""
+    from indistinct.engines import bytes_of
     from indistinct.linked.checking import check_release
     from indistinct.linked.policy import read_linked_policy
+    from indistinct.linked.verify import MEMORY
 
+    most = MEMORY if memory is None else bytes_of(memory)
     with progress("verifying"):
-        return check_release(folder, read_linked_policy(policy), originals=originals)
+        return check_release(folder, read_linked_policy(policy), originals=originals, memory=most)
 
 
 def assess_linked(
@@ -147,6 +175,7 @@ def assess_linked(
     from indistinct.linked.policy import read_linked_policy
 
     known = parse_known(knows)
+    _check_limit(most_below)
     if chart is not None:
         from indistinct.cli.output import check_picture
 
@@ -159,15 +188,33 @@ def assess_linked(
             assessment = assess_release(written, tables, known)
     if chart is not None:
         from indistinct.cli.output import write_text
+        from indistinct.linked.pictures import draw_known_rows
 
-        write_text(chart, _draw_known_rows(assessment), overwrite=False)
+        write_text(chart, draw_known_rows(assessment), overwrite=False)
     if flags.as_json:
         print_json({"table": str(folder or policy), **assessment.to_json()})
     else:
         show(*_assessed(assessment))
     worst = assessment.declared or max(assessment.risks, key=lambda risk: risk.share or 0.0, default=None)
-    if most_below is not None and worst is not None and (worst.share is None or worst.share > most_below):
-        raise typer.Exit(VerificationError.exit_code)
+    if worst is not None:
+        _gate(worst.share, assessment.k, most_below)
+
+
+def _check_limit(most_below: float | None) -> None:
+    """Raise for a limit that is no share, before any work."""
+    if most_below is not None and not 0 <= most_below <= 1:
+        raise ParameterError(
+            f"--most-below must be a share from 0 to 1; got {most_below:g}", hint="0.05 allows 5 % of the people"
+        )
+
+
+def _gate(share: float | None, k: int, most_below: float | None) -> None:
+    """Exit with 4 where more people than allowed are left among fewer than k, or where they could not be counted."""
+    if most_below is None or (share is not None and share <= most_below):
+        return
+    found = "an unknown share" if share is None else percent(share)
+    note(f"{found} of the people are left among fewer than {k}; at most {percent(most_below)} are allowed")
+    raise typer.Exit(VerificationError.exit_code)
 
 
 def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
@@ -189,11 +236,56 @@ def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
     return lines
 
 
-def attack_linked(
-    name: str, folder: Path, policy: Path, flags: Flags, *, seed: int | None, sample: int | None, **options: Any
-) -> None:
-    """Attack a release in a folder by known rows, and say how often that succeeds."""
+def scan_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> "dict[str, Scan]":
+    """Return the scan of each table of a release in a folder, each compared with its original.
+
+    Offsets and lists are made anew, so that it is no finding that no hierarchy of the original gives them.
+    """
     refuse_flags(flags, **options)
+    from indistinct.exploration.scan.scan import scan
+    from indistinct.linked.folder import open_folder
+    from indistinct.linked.policy import read_linked_policy
+    from indistinct.tables import open_table
+
+    written = read_linked_policy(policy)
+    files = open_folder(folder, written).files
+    scans = {}
+    for table in written.tables:
+        if table.path is None:
+            raise AssertionError("tables of a policy have a path")
+        original = open_table(written.locate(table.path), reading=table.reading).data
+        made = [table.person, *(each.column for each in table.lists)]
+        made += [] if table.time is None else [table.time.column]
+        schema = table.schema
+        roles = Schema(
+            quasi=(*schema.quasi, *made[1:]),
+            sensitive=schema.sensitive,
+            insensitive=schema.insensitive,
+            identifiers=(*schema.identifiers, table.person),
+        )
+        found = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
+        places = [f"column {name!r}" for name in made]
+        findings = [
+            each for each in found.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
+        ]
+        scans[str(files[table.name])] = replace(found, findings=tuple(findings))
+    return scans
+
+
+def attack_linked(
+    name: str,
+    folder: Path,
+    policy: Path,
+    flags: Flags,
+    *,
+    seed: int | None,
+    sample: int | None,
+    most_below: float | None,
+    **options: Any,
+) -> None:
+    """Attack a release in a folder by known rows, and say how often that succeeds; exit 4 beyond a limit."""
+    refuse_flags(flags, **options)
+    _check_limit(most_below)
     from indistinct.linked.attack import ATTACKED_PEOPLE, attack_release, refuse_attack
     from indistinct.linked.opening import open_linked
 
@@ -203,13 +295,15 @@ def attack_linked(
         outcome = attack_release(open_linked(written), tables, seed=seed, people=sample or ATTACKED_PEOPLE)
     if flags.as_json:
         print_json(outcome.to_json())
-        return
-    known = ", ".join(f"{rows} rows of {table}" for table, rows in outcome.known.items() if rows)
-    show(
-        f"{outcome.attack}: an attacker knows the people table's columns of each person{', ' if known else ''}{known}",
-        outcome.sentence,
-        f"the rows of another person leave one candidate in {percent(outcome.control)} of cases (control)",
-    )
+    else:
+        known = ", ".join(rows_of(table, rows) for table, rows in outcome.known.items() if rows)
+        show(
+            f"{outcome.attack}: an attacker knows the people table's columns of each person"
+            f"{', ' if known else ''}{known}",
+            outcome.sentence,
+            f"the rows of another person leave one candidate in {percent(outcome.control)} of cases (control)",
+        )
+    _gate(outcome.share_below, outcome.k, most_below)
 
 
 def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> None:
@@ -263,28 +357,3 @@ def report_linked(folder: Path, policy: Path, flags: Flags, output: Path, *, ove
     if not made.holds:
         note("the release is NOT satisfied: the report says why")
         raise typer.Exit(VerificationError.exit_code)
-
-
-def _draw_known_rows(assessment: "LinkedAssessment") -> str:
-    """Return an SVG: a chart for attackers with and without people columns, a line a table."""
-    from indistinct.drawing.charts import draw
-    from indistinct.drawing.lines import line_charts
-
-    rows = [
-        {
-            "known rows": risk.known,
-            "attackers": "with people columns" if risk.people_columns else "rows alone",
-            "table": risk.table,
-            f"share below k = {assessment.k}": risk.share,
-        }
-        for risk in assessment.risks
-        if risk.share is not None and risk.known != "all"
-    ]
-    measure = f"share below k = {assessment.k}"
-    charts = line_charts(
-        rows, x=("known rows", "known rows"), across="attackers", lines="table", measures={measure: "linear"}
-    )
-    title = f"People left among fewer than {assessment.k}, by known rows"
-    return draw(
-        charts, title=title, notes=[f"{assessment.people:,} people"], legend=[str(row["table"]) for row in rows]
-    )

@@ -1,11 +1,12 @@
 """`indistinct list`: every model, algorithm, metric, attack, engine and generator, with its parameters."""
 
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from indistinct.cli import options
 from indistinct.cli.screen import print_json, show
 from indistinct.document.blocks import grid
+from indistinct.machine.arguments import is_required
 
 if TYPE_CHECKING:
     from indistinct.extension import Registry
@@ -70,7 +71,7 @@ def _describe_entry(entry: dict[str, Any]) -> str:
 
 def parameters(kind: type[Any]) -> dict[str, str | None]:
     """Return each parameter with its default as a user writes it, "" for none; None where it is required."""
-    return {f.name: None if f.default is MISSING else _spell_default(f.default) for f in fields(kind)}
+    return {f.name: None if is_required(f) else _spell_default(f.default) for f in fields(kind)}
 
 
 def _spell_default(value: Any) -> str:

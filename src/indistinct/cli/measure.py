@@ -64,13 +64,14 @@ def command(
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.evaluation.measure.measure import measure
     from indistinct.evaluation.summary import Summary
+    from indistinct.frequencies.structure import units_of
     from indistinct.recoding.outputs import MAIN
     from indistinct.release.verification.evidence import appearance_of
 
     job, given = published_file(published, flags, policy=policy, original=original, by_input=True)
-    sources, buckets, whole = given.tables.sources, given.buckets, given.require_original("measure")
+    sources, structure, whole = given.tables.sources, given.structure, given.require_original("measure")
     columns = {name: table.columns for name, table in sources.items()}
-    for warning in appearance_of(given.schema, columns, buckets, pseudonyms=tuple(given.pseudonyms)).warnings:
+    for warning in appearance_of(given.schema, columns, structure, pseudonyms=tuple(given.pseudonyms)).warnings:
         note(warning)
     with progress("measuring") as share:
         metrics = measure(given, metric or _choose_metrics(job.metrics), target=job.target)
@@ -79,10 +80,9 @@ def command(
     for name, reason in metrics.not_measured:
         note(f"{name} is not measured on a published file: {reason}")
     if chart is not None:
-        write_text(chart, _draw_members(members, buckets=buckets is not None), overwrite=overwrite)
+        write_text(chart, _draw_members(members, (structure.unit, units_of(structure.form))), overwrite=overwrite)
     files = {"published": published, "original": whole.path, "chart": chart}
-    form = None if buckets is None else buckets.form
-    summary = Summary(files, sources[MAIN].rows, whole.rows, form, metrics=metrics, membership=members)
+    summary = Summary(files, sources[MAIN].rows, whole.rows, structure.form, metrics=metrics, membership=members)
     report(summary, as_json=flags.as_json)
 
 
@@ -108,13 +108,12 @@ def _measured_members(given: "Published") -> "dict[str, Membership]":
         return {}
 
 
-def _draw_members(members: "dict[str, Membership]", *, buckets: bool) -> str:
+def _draw_members(members: "dict[str, Membership]", matched: tuple[str, str]) -> str:
     """Return the histograms of the first kind of tuples, drawn."""
     from indistinct.evaluation.assess.membership import draw_matching
 
     if not members:
         raise ParameterError("there is nothing to draw: membership was not measured", hint="leave --chart out")
-    matched = ("bucket", "buckets") if buckets else ("class", "classes")
     title = f"{matched[1].capitalize()} that match original and fake tuples"
     kind, first = next(iter(members.items()))
     return draw_matching(first, title=title, matched=matched, kind=kind)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli.screen import stages
+from indistinct.errors import ParameterError
 from indistinct.settings import FLAGS, TRUTH, WHOLE, Setting, names_under
 
 Texts = list[str] | None
@@ -120,6 +121,10 @@ PolicyFile = Annotated[
         "--policy", metavar="FILE", rich_help_panel="Input", help="The policy with roles, hierarchies and models."
     ),
 ]
+MostBelow = Annotated[
+    float | None,
+    typer.Option("--most-below", metavar="SHARE", help="Several tables: exit 4 if more people are below k."),
+]
 Original = Annotated[
     Path | None,
     typer.Option("--original", metavar="FILE", rich_help_panel="Input", help="The table before it was published."),
@@ -186,3 +191,9 @@ def share_options(*names: str, **reworded: Any) -> Callable[[Callable[..., None]
 
 def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def refuse_most_below(limit: float | None) -> None:
+    """Raise where the limit of people below k is given for a single table."""
+    if limit is not None:
+        raise ParameterError("--most-below goes with a policy of several tables", hint="--policy policy.toml")

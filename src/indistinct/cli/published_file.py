@@ -35,7 +35,6 @@ def published_file(
     buckets only leads to a note.
     """
     from indistinct.job.published import describe_by_policy, reading_of_release
-    from indistinct.release.opening import buckets_in, certificate_of
 
     job = policy_of(original or path, flags, policy=policy, allowed=("model", *OF_RELEASE))
     own = _reading(job, flags, by_policy=policy is not None, original=original)
@@ -54,7 +53,7 @@ def published_file(
     )
     for table in given.tables.sources.values():
         note_reading(table)
-    if not trusting and given.buckets is None and buckets_in(certificate_of(given.tables)) is not None:
+    if not trusting and given.tables.distrusted:
         note("its certificate says that the file is in buckets; name the algorithm to have it judged as such")
     return job, given
 

@@ -9,9 +9,10 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.flags import policy_of, read_table, reading_of
+from indistinct.cli.linked import is_linked, scan_linked
 from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
-from indistinct.errors import IndistinctError, InputError, VerificationError
+from indistinct.errors import IndistinctError, InputError, ParameterError, VerificationError
 
 if TYPE_CHECKING:
     from indistinct.exploration.scan.scan import Scan
@@ -48,6 +49,8 @@ def command(
     Reads delimited text, Parquet, Arrow, Feather, workbooks, SPSS, Stata and SAS. Zip archives and pickles, which are
     not run, are only searched around their cells.
 
+    With a policy of several tables, FILE is the folder of a release, and each table is compared with its original.
+
     Exit 0 does not prove that a file is safe: checks that were not made are listed. No cell's value is printed.
     """
     if sarif is not None:
@@ -57,7 +60,7 @@ def command(
         _write_sarif(sarif, scans, failures)
     if flags.as_json:
         documents = [{"file": path, **result.to_json()} for path, result in scans.items()]
-        print_json(documents[0] if len(published) == 1 else {"files": documents, "not_scanned": failures})
+        print_json(documents[0] if len(published) == len(scans) == 1 else {"files": documents, "not_scanned": failures})
     else:
         from indistinct.exploration.scan.scan import scan_document
 
@@ -75,6 +78,10 @@ def _scan_files(
     """Return the scan of each file, and why others could not be scanned; where there is one, its error is raised."""
     from indistinct.exploration.scan.scan import scan
 
+    if policy is not None and is_linked(policy):
+        if len(published) != 1:
+            raise ParameterError("several paths are given", hint="name the folder of the release of several tables")
+        return scan_linked(published[0], policy, flags, original=original), {}
     job = policy_of(original or published[0], flags, policy=policy, allowed=OF_RELEASE)
     whole = None if original is None else read_table(job, original, memory=flags.memory)
     scans: dict[str, Scan] = {}

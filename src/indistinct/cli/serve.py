@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from indistinct.cli.options import Json
+from indistinct.document.catalogue import require_language
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 
 
@@ -36,6 +37,10 @@ def command(
     idle: Annotated[
         float, typer.Option("--idle", metavar="HOURS", help="End sessions that were not used for this long.")
     ] = 4.0,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="LANGUAGE", help="Language of the web app: en, de. Default: the browser's."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Serve the web app on this machine, and print the address that opens it.
@@ -56,6 +61,8 @@ def command(
     if not 0 <= port < 1 << 16:
         raise ParameterError(f"a port is a number from 1 to 65535; got {port}", hint="leave it out to take a free one")
     check_host(host)
+    if language is not None:
+        require_language(language)
     if not 0 < largest_upload < float("inf"):
         raise ParameterError("the largest upload must be more than 0 gigabytes", hint="--largest-upload 2")
     if not 0 < idle < float("inf"):
@@ -79,5 +86,5 @@ def command(
         sys.stderr.write(f"opened; for another browser: {address.url}\n")
 
     shelf = Shelf((jobs or usual_place()) if save else None)
-    settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo, shelf, idle * 3600)
+    settings = Settings(folder.resolve(), int(largest_upload * GIGABYTE), demo, shelf, idle * 3600, language)
     serve(settings, host=host, port=port, started=started, entered=entered)

@@ -8,10 +8,8 @@ from indistinct.errors import ParameterError
 
 if TYPE_CHECKING:
     from indistinct.hierarchy import Hierarchy
-    from indistinct.metrics.importance import Importance
     from indistinct.models import Model
-    from indistinct.recoding.levels import LevelBounds
-    from indistinct.recoding.numeric_forms import NumericForms
+    from indistinct.recoding.columns import Importance, LevelBounds, NumericForms
     from indistinct.recoding.transformations import Transformation
     from indistinct.release.pseudonyms.making import Pseudonym
 
@@ -138,7 +136,7 @@ def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
     >>> str(importance_of_flags(["age=3", "sex=0.5"]))
     'age=3|sex=0.5'
     """
-    from indistinct.metrics.importance import importance_of
+    from indistinct.recoding.columns import importance_of
 
     example = "--importance age=3 --importance sex=2"
     weights = {}
@@ -156,7 +154,7 @@ def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
     >>> str(levels_of_flags(["zipcode=1..3", "age=2.."]))
     'zipcode=1..3, age=2..'
     """
-    from indistinct.recoding.levels import levels_of
+    from indistinct.recoding.columns import levels_of
 
     return levels_of(_specs(texts, "levels", example="--levels zipcode=1..3 --levels age=1.."))
 
@@ -167,7 +165,7 @@ def numeric_of_flags(texts: Sequence[str] | None) -> "NumericForms":
     >>> str(numeric_of_flags(["age=mean", "hours=bounds"]))
     'age=mean|hours=bounds'
     """
-    from indistinct.recoding.numeric_forms import numeric_forms
+    from indistinct.recoding.columns import numeric_forms
 
     return numeric_forms(_specs(texts, "form", example="--numeric age=mean --numeric hours=bounds"))
 

@@ -207,3 +207,15 @@ def rows_of(blocks: Sequence[Block]) -> tuple[tuple[Block, ...], ...]:
 def _row_key(block: Block) -> object:
     """Return an equal key for blocks that may share a row, and a key of its own for any other."""
     return None if isinstance(block, Grid) or (isinstance(block, Picture) and block.half) else id(block)
+
+
+def separate_pictures(blocks: Iterable[Block]) -> tuple[list[Picture], list[Block]]:
+    """Return the pictures among blocks, and the other blocks."""
+    pictures: list[Picture] = []
+    others: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Picture):
+            pictures.append(block)
+        else:
+            others.append(block)
+    return pictures, others

@@ -12,7 +12,11 @@ interface translates when it shows them. The kind of a placeholder says what sta
 ``{x:d}``    a date such as 2026-05-31, written as the language writes dates
 ``{x:t}``    a sentence or words of the catalogue
 ``{x:l}``    several of them with "; " between them
-``{x:and}``  names with commas and a last "and" between them
+``{x:list}`` several of them with ", " between them
+``{x:then}`` several of them with ", then " between them
+``{x:both}`` several of them with " and " between them
+``{x:and}``  names with commas and a last "and" between them, each perhaps with a share behind it
+``{x:par}``  parameters such as `k = 5, l = 2`
 ===========  ====================================================================
 """
 
@@ -32,13 +36,17 @@ LANGUAGES = {ENGLISH: "English", "de": "German"}
 LONGEST = 4_000
 """Longer sentences, which name very many columns, are not looked up."""
 NUMBER = r"(?:[<>] ?)?-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?(?: ?%)?"
+LISTS = {"l": "; ", "list": ", ", "then": ", then ", "both": " and "}
+"""What is between the parts of a list, by the kind of its placeholder."""
 _SHAPES = {
-    **dict.fromkeys(("", "t", "l", "and"), ".+?"),
+    **dict.fromkeys(("", "t", *LISTS, "and"), ".+?"),
     "q": """['"].+?['"]""",
-    "w": "[a-z]+",
+    "w": r"[a-z][a-z0-9.]*(?:-[a-z0-9.]+)*",
+    "par": r"[a-z_]+ = \S.*?",
     "n": rf"{NUMBER}|\[?hidden\]?",
     "d": r"\d{4}-\d\d-\d\d",
 }
+_SHARE = re.compile(rf"(?<=\(){NUMBER}(?=\))")
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _ENTRY = re.compile(r'^(msgid|msgstr) (".*")$|^(".*")$')
 
@@ -83,6 +91,15 @@ class Catalogue:
         marks = {",": self.thousands, ".": self.decimal}
         return self.exact.get(text) or "".join(marks.get(letter, letter) for letter in text)
 
+    def join(self, text: str) -> str:
+        """Return names with commas and a last "and" between them as the language joins them."""
+        names, word, last = _SHARE.sub(lambda found: self.number(found[0]), text).rpartition(" and ")
+        return f"{names} {self.exact['and']} {last}" if word else self.exact.get(last, last)
+
+    def _spell(self, text: str) -> str:
+        """Return a value of a parameter, of which a number is written as the language writes it."""
+        return self.number(text) if re.fullmatch(NUMBER, text) else text
+
     def date(self, text: str) -> str:
         """Return a date as the language writes it; a text that is no date stays."""
         try:
@@ -122,12 +139,15 @@ class Catalogue:
                 return self.date(text)
             case "t":
                 return self.translate(text) if text[:1].isupper() else self._translate(text)
-            case "l":
-                parts = [self._translate(each) for each in text.split("; ")]
-                return "; ".join(part or "" for part in parts) if None not in parts else None
+            case "l" | "list" | "then" | "both":
+                parts = [self._translate(each) for each in text.split(LISTS[kind])]
+                between = LISTS[kind].replace("then", self.exact["then"]).replace("and", self.exact["and"])
+                return between.join(part or "" for part in parts) if None not in parts else None
             case "and":
-                names, word, last = text.rpartition(" and ")
-                return f"{names} {self.exact['and']} {last}" if word else self.exact.get(text, text)
+                return self.join(text)
+            case "par":
+                pairs = [each.partition(" = ") for each in text.split(", ")]
+                return "; ".join(f"{name} = {self._spell(value)}" for name, _, value in pairs)
             case _:
                 return text
 

@@ -1,5 +1,7 @@
 """Documents in another language: each text is looked up in a catalogue, and names and values of a table stay."""
 
+import calendar
+import functools
 import html
 import re
 from collections.abc import Collection
@@ -19,10 +21,19 @@ from indistinct.document.blocks import (
     Section,
     Terms,
 )
-from indistinct.document.catalogue import Catalogue
+from indistinct.document.catalogue import NUMBER, Catalogue
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DRAWN = re.compile(r"(<text\b[^>]*>)([^<]+)(</text>)")
+_DRAWN = re.compile(r"(<(text|title)\b[^>]*>)([^<]+)(</\2>)")
+_MARKS = re.compile(r'(<g class="mark-text role-axis-label".*?</g>)', re.DOTALL)
+"""The marks of an axis in a drawing."""
+_NUMBER_OR_MONTH = re.compile(rf"{NUMBER}|{'|'.join(calendar.month_name[1:])}")
+
+
+class Own(str):
+    """A text that is the same in every language: a name, a value of a table, or code."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ class Translation:
 
     def text(self, text: str) -> str:
         """Return a text of the program in the language of the catalogue."""
-        found = self.catalogue.translate(text) if text else text
+        found = self.catalogue.translate(text) if text and not isinstance(text, Own) else text
         if found is None:
             self.missing[text] = None
         return text if found is None else found
@@ -54,7 +65,7 @@ class Translation:
         return self._word(cell)
 
     def _word(self, text: str) -> str:
-        if text in self.own:
+        if text in self.own or isinstance(text, Own):
             return text
         if _DATE.fullmatch(text):
             return self.catalogue.date(text)
@@ -80,11 +91,12 @@ class Translation:
             case Code(caption):
                 return replace(block, caption=self.text(caption))
             case Picture(caption, text, svg):
-                return replace(block, caption=self.text(caption), text=self.text(text), svg=self._drawing(svg))
+                return replace(block, caption=self.text(caption), text=self.text(text), svg=self.drawing(svg))
             case Grid():
-                return self._grid(block)
+                return self.grid(block)
 
-    def _grid(self, table: Grid) -> Grid:
+    def grid(self, table: Grid) -> Grid:
+        """Return a table in the language of the catalogue; names and values of what it is about stay."""
         return replace(
             table,
             caption=self.text(table.caption),
@@ -93,12 +105,19 @@ class Translation:
             right=frozenset(map(self.item, table.right)),
         )
 
-    def _drawing(self, svg: str) -> str:
-        """Return a drawing whose words are translated; labels that the catalogue does not have are values."""
+    def drawing(self, svg: str, *, values: bool = False) -> str:
+        """Return a drawing whose words are translated; labels that the catalogue does not have are values.
 
-        def translate(found: re.Match[str]) -> str:
-            text = html.unescape(found[2])
-            said = None if text in self.own else self.catalogue.translate(text)
-            return f"{found[1]}{html.escape(said or text, quote=False)}{found[3]}"
+        Where the marks of its axes are `values` of a table, only numbers among them are written otherwise.
+        """
 
-        return _DRAWN.sub(translate, svg)
+        def translate(found: re.Match[str], *, mark: bool = False) -> str:
+            text = html.unescape(found[3])
+            stays = text in self.own or (mark and not _NUMBER_OR_MONTH.fullmatch(text))
+            said = None if stays else self.catalogue.translate(text)
+            return f"{found[1]}{html.escape(said or text, quote=False)}{found[4]}"
+
+        parts = _MARKS.split(svg) if values else [svg]
+        return "".join(
+            _DRAWN.sub(functools.partial(translate, mark=bool(place % 2)), part) for place, part in enumerate(parts)
+        )

@@ -89,17 +89,18 @@ def draw(
     notes: Sequence[str] = (),
     legend: Sequence[str] = (),
     visible: bool = True,
+    longest: int = LONGEST_LINE,
     style: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """Return a chart below its title and notes, which screen readers read as well, as an SVG document.
 
-    A long `legend` takes several lines. A title that is not `visible` is for screen readers alone. `style` replaces
-    parts of the style that all charts share.
+    Notes are wrapped at `longest` letters. A long `legend` takes several lines. A title that is not `visible` is for
+    screen readers alone. `style` replaces parts of the style that all charts share.
     """
     import altair as alt
     import vl_convert
 
-    lines = [line for note in notes for line in wrap(note, LONGEST_LINE)]  # a long one would shrink the chart
+    lines = [line for note in notes for line in wrap(note, longest)]  # a long one would shrink the chart
     above = {"title": {"text": title, "subtitle": lines}} if visible else {}
     spec = chart.to_dict() | above | {"config": {**_style(legend), **style}}
     version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch

@@ -9,13 +9,14 @@ from indistinct.figures import percent, plural
 if TYPE_CHECKING:
     import altair as alt
 
-WIDTH, HEIGHT = 420, 110
+WIDTH, HEIGHT, NOTE = 330, 110, 56
+"""A picture of this size is legible on a telephone; `NOTE` is the longest line above it, in letters."""
 # Edges of bars: whole sizes while they are small, then about three bars each doubling.
 STEPS = (10, 13, 16, 20, 25, 32, 40, 50, 64, 80)
 EDGES = (1, 2, 3, 4, 5, 6, 8, *(step * 10**power for power in range(9) for step in STEPS))
 RULE = "#D55E00"
 Sizes = Mapping[int, int]
-BAR_WIDTH, BAR, LABEL = 300, 15, 180
+BAR_WIDTH, BAR, LABEL = 220, 15, 150
 SIDES = ("before", "after")
 Bars = Sequence[tuple[str, float | None, float]]
 """What each pair of bars is about, with its share before, None where it is not known, and after."""
@@ -31,7 +32,7 @@ def draw_class_sizes(sides: Mapping[str, Sizes], *, k: int | None, groups: str =
         _histogram(name, sizes, k=k, groups=groups, unit=unit, reach=_reach(sides)) for name, sizes in sides.items()
     ]
     words = [f"{name}: {_words(sizes, k, unit)}" for name, sizes in sides.items()]
-    return draw(alt.vconcat(*charts, spacing=18), title=f"How large {groups} are", notes=words)
+    return draw(alt.vconcat(*charts, spacing=18), title=f"How large {groups} are", notes=words, longest=NOTE)
 
 
 def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = "classes", unit: str = "rows") -> str:
@@ -55,7 +56,8 @@ def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = 
     )
     layers = [lines, *_rule(k, high)]
     words = [f"{name}: {_words(sizes, k, unit)}" for name, sizes in sides.items()]
-    return draw(alt.layer(*layers), title=f"Who stands in small {groups}", notes=words, legend=names)
+    title = f"Who stands in small {groups}"
+    return draw(alt.layer(*layers), title=title, notes=words, legend=names, longest=NOTE)
 
 
 def _histogram(

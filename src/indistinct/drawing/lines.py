@@ -9,19 +9,25 @@ from indistinct.drawing.charts import altair
 if TYPE_CHECKING:
     import altair as alt
 
-Scale = Literal["linear", "log", "ratio"]
-WIDTH, HEIGHT = 220, 140
+Scale = Literal["linear", "log", "ratio", "share"]
+WIDTH, STACKED_WIDTH, HEIGHT = 220, 300, 140
 # 0.01, 100 and 20k: large numbers with a letter, others in full.
 SHORT = "format(datum.value, datum.value < 1000 ? '~g' : '~s')"
 
 
 def line_charts(
-    rows: Sequence[Mapping[str, Any]], *, x: tuple[str, str], across: str, lines: str, measures: Mapping[str, Scale]
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    x: tuple[str, str],
+    across: str,
+    lines: str,
+    measures: Mapping[str, Scale],
+    stacked: bool = False,
 ) -> "alt.VConcatChart":
     """Return a row of charts for each measure, with its scale, and in it a chart for each value of the key `across`.
 
     `x` is the key of the x axis and its title; `lines` is the key whose values have a line each. Colours, dashes and
-    marks distinguish lines.
+    marks distinguish lines. Charts that are `stacked` are below each other, which is legible on a telephone.
     """
     alt = altair()
     key, title = x
@@ -32,7 +38,7 @@ def line_charts(
     spaced = "log" if 0 < 10 * ticks[0] <= ticks[-1] else "linear"
     line = {"field": lines, "type": "nominal", "scale": alt.Scale(domain=names)}
     base = (
-        alt.Chart(alt.Data(values=named), width=WIDTH, height=HEIGHT)
+        alt.Chart(alt.Data(values=named), width=STACKED_WIDTH if stacked else WIDTH, height=HEIGHT)
         .mark_line(point=alt.OverlayMarkDef(size=42, filled=True, opacity=1), strokeWidth=1.8)
         .encode(
             x=alt.X(f"{key}:Q", title=title)
@@ -43,10 +49,16 @@ def line_charts(
             shape=alt.Shape(**line),
         )
     )
-    facets = alt.Column(f"{across}:N", sort=[f"{across} = {value}" for value in charts], title=None)
+    order = [f"{across} = {value}" for value in charts]
+    above = alt.Header(labelOrient="top", labelAnchor="start")
+    facets: dict[str, Any] = (
+        {"row": alt.Row(f"{across}:N", sort=order, title=None, header=above)}
+        if stacked
+        else {"column": alt.Column(f"{across}:N", sort=order, title=None)}
+    )
     return alt.vconcat(
         *(
-            base.encode(y=measure_axis([row[measure] for row in rows], (measure, measure), scale)).facet(column=facets)
+            base.encode(y=measure_axis([row[measure] for row in rows], (measure, measure), scale)).facet(**facets)
             for measure, scale in measures.items()
         )
     )
@@ -63,6 +75,8 @@ def measure_axis(values: Sequence[float], named: tuple[str, str], scale: Scale) 
     axis = alt.Y(f"{key}:Q", title=title)
     if scale == "linear":
         return axis.scale(padding=0).axis(labelExpr=SHORT, tickCount=5)
+    if scale == "share":  # always from 0 to 1, so that pictures can be compared
+        return axis.scale(domain=[0, 1], padding=0).axis(format=".0%", tickCount=5)
     if scale == "ratio":
         return axis.scale(zero=False, padding=4).axis(format="~g", tickCount=5)
     powers = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)

@@ -11,17 +11,24 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeVar
 
-from indistinct.engines.base import MEANINGS, DatabaseTable, Engine, Source, close_source, place_of
-from indistinct.engines.home import bytes_in_memory, home_of, is_read_in_place
+from indistinct.engines.base import (
+    MEANINGS,
+    DatabaseTable,
+    Engine,
+    Source,
+    bytes_in_memory,
+    close_source,
+    home_of,
+    is_read_in_place,
+    place_of,
+)
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter
 from indistinct.schema import did_you_mean
-from indistinct.tables.addresses import address_of
-from indistinct.tables.fetched import named_as_given
-from indistinct.tables.input_files import no_file
+from indistinct.tables.addresses import address_of, named_as_given, no_file
 from indistinct.tables.opening import is_out_of_proportion
 from indistinct.tables.snapshots import settle_snapshot
 from indistinct.tables.value import Reading

@@ -1,11 +1,15 @@
 """What every engine offers: it opens sources, counts them, and publishes what an assignment says. It knows no recoding.
 
-A *source* is a table where it lives: in memory, in files, in a database, on a cluster. A *sink* takes the tables of a
-release, batch by batch.
+A *source* is a table where it lives: in memory, in files, in a database, on a cluster. What a source is names its
+engine: none is loaded for that. A *sink* takes the tables of a release, batch by batch.
 """
 
+import logging
 import re
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
@@ -13,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
 
-from indistinct.errors import OutOfMemoryError, ParameterError
+from indistinct.errors import InputError, OutOfMemoryError, ParameterError
 from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.randomness import Secret
@@ -21,8 +25,10 @@ from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.transformations import Transformation, Transformed, check_transformations, transformed_columns
 from indistinct.schema import Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.value import ColumnLabels, Reading, is_table
+from indistinct.tables.several import PARQUET, files_of, is_delimited, kind_of_file
+from indistinct.tables.value import ColumnLabels, Reading, home_of_opened, is_table
 
+LOG = logging.getLogger("indistinct.count")
 BY_PART = "by-part"
 """The kind of recodings whose cuts lie on disk, which need an engine that goes by parts."""
 MEANINGS = {
@@ -222,6 +228,15 @@ class BeyondMemory:
         )
 
 
+def log_counted(counted: Counted, *, rows: int, began: float) -> Counted:
+    """Log what an engine has counted since the moment `began`, and return it."""
+    cells, seconds = counted.frequencies, time.perf_counter() - began
+    LOG.info("counted %d rows: %d cells of %d columns; %.3f s", rows, len(cells), len(cells.names), seconds)
+    for domain in counted.known.values():
+        LOG.debug("column %s: %d distinct values", domain.column, len(domain))
+    return counted
+
+
 class Sink(Protocol):
     """Where the tables of a release go."""
 
@@ -368,3 +383,82 @@ def transform_source(
 ) -> tuple[Source, Transformed]:
     """Return a source whose columns are transformed as it is declared, and what was done to them."""
     return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))
+
+
+# What a text takes in memory, once its cells are codes and numbers, by the bytes of its file.
+TEXT_GROWS, COMPRESSED_GROWS = 2, 10
+DATABASES = (".duckdb", ".ddb")
+"""The suffixes of DuckDB's database files."""
+
+
+def home_of(source: Any) -> str | None:
+    """Return the name of the engine that a source lives in; None for one that memory reads, such as a file.
+
+    >>> home_of("postgresql://host/clinic"), home_of("clinic.duckdb"), home_of("clinic.csv")
+    ('postgres', 'duckdb', None)
+    """
+    opened = home_of_opened(source)
+    if opened is not None:
+        return opened
+    if is_relation(source) or is_database(source):
+        return "duckdb"
+    if is_address(source.database if isinstance(source, DatabaseTable) else source):
+        return "postgres"
+    return "spark" if is_spark_frame(source) else None
+
+
+def is_relation(source: Any) -> bool:
+    """Return whether a source is a relation of DuckDB."""
+    duckdb = sys.modules.get("duckdb")  # a caller with a relation has imported it
+    return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
+
+
+def is_database(source: Any) -> bool:
+    """Return whether a source is a database file of DuckDB, or a table of one."""
+    place = source.database if isinstance(source, DatabaseTable) else source
+    return isinstance(place, str | Path) and "://" not in str(place) and Path(place).suffix.lower() in DATABASES
+
+
+def is_spark_frame(source: Any) -> bool:
+    """Return whether a source is a frame of Spark."""
+    module = sys.modules.get("pyspark.sql")  # a caller with a frame has imported it
+    return module is not None and any(
+        each.__name__ == "DataFrame" and each.__module__.startswith("pyspark.sql") for each in type(source).__mro__
+    )
+
+
+def is_read_in_place(source: Any) -> bool:
+    """Return whether a source is one or several files that DuckDB reads where they lie."""
+    with suppress(InputError):
+        files = files_of(place_of(source))
+        return files is not None and all(path.is_file() and is_readable_by_duckdb(path) for path in files)
+    return False
+
+
+def bytes_in_memory(source: Any) -> int:
+    """Return how many bytes files take in memory, about."""
+    return sum(
+        _text_bytes(path) if is_delimited(path) else _parquet_bytes(path) for path in files_of(place_of(source)) or ()
+    )
+
+
+def is_readable_by_duckdb(path: Path) -> bool:
+    """Return whether DuckDB reads a file of this name."""
+    return is_delimited(path) or kind_of_file(path) in PARQUET
+
+
+def _text_bytes(path: Path) -> int:
+    return path.stat().st_size * (COMPRESSED_GROWS if path.suffix.lower() == ".gz" else TEXT_GROWS)
+
+
+def _parquet_bytes(path: Path) -> int:
+    """Return how many bytes the columns of a Parquet file take before compression, at least four a cell."""
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            footer = file.metadata
+            groups = (footer.row_group(number).total_byte_size for number in range(footer.num_row_groups))
+            return max(sum(groups), 4 * footer.num_rows * footer.num_columns)
+    except (pa.ArrowException, OSError):
+        return 0  # reading it says what is wrong

@@ -83,8 +83,14 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     return ValueGroups(table.take(pa.array(grouping.first)), grouping.counts)
 
 
-def count_source(source: GroupedSource, request: Request, *, population: Fetch | None, what: str) -> Counted:
-    """Return what was asked for, and how rows find their cell again; `what` is what a source is called."""
+def count_source(source: GroupedSource, request: Request, *, what: str, population: Fetch | None = None) -> Counted:
+    """Return what was asked for, and how rows find their cell again; `what` is what a source is called.
+
+    A population in a source of the same kind gives its groups itself.
+    """
+    others: Any = request.population
+    if population is None and isinstance(others, type(source)):
+        population = others.groups
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
     alone = {name: source.alone(name) for name in request.alone}

@@ -5,11 +5,13 @@ A source gives batches; `frequencies/passes.py` says what each batch tells and h
 
 import logging
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial, reduce
 from mmap import ACCESS_READ, mmap
-from typing import IO, Any, ClassVar, Protocol, TypeVar
+from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +47,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
-from indistinct.tables.several import Stamp, require_unchanged
+from indistinct.tables.several import require_unchanged
 
 LOG = logging.getLogger("indistinct.passes")
 Answer = TypeVar("Answer")
@@ -69,45 +71,72 @@ class Room:
     waiting: int = 1 << 24
 
 
-class TypedRows(Rows, Protocol):
-    """A source whose rows come in batches of known types."""
-
-    @property
-    def arrow(self) -> pa.Schema:
-        """Return the Arrow types of the columns."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class TablePasses:
-    """A source that is passed over again and again. Its files are what `stamps` say, or nothing is published."""
+class TablePasses(ABC):
+    """A source that is passed over again and again; an engine says who asks its rows."""
 
-    by_others: ClassVar[bool] = False
+    by_others: ClassVar[bool]
     """Whether other processes finish parts."""
 
-    source: "TypedRows"
+    source: Any
     room: Room
-    stamps: tuple[Stamp, ...] = ()
 
     def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
         """Return what is known of columns after one pass: their values, or how far these reach.
 
         Those that are `named` are numbers or dates as names, all of which must be known.
         """
-        found, began = nothing_known(self.source.arrow, columns, self.room, named=named), time.perf_counter()
-        for batch in self.source.batches(columns):
-            found = values_of(found, batch, columns)
-        LOG.info("a pass over rows: values; %.3f s", time.perf_counter() - began)
-        return found
+        nothing = nothing_known(self.source.arrow, columns, self.room, named=named)
+        return self.ask(columns, partial(values_of_rows, nothing), _merge_values, what="values")
+
+    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+        """Return how many rows each part has."""
+        names = tuple(column.name for column in columns)
+        question = partial(rows_of_parts, tree, columns, parts)
+        return self.ask(names, question, partial(np.sum, axis=0), what="rows of parts")
+
+    @abstractmethod
+    def ask(
+        self,
+        columns: Sequence[str],
+        question: Callable[[Rows], Answer],
+        merge: Callable[[Sequence[Answer]], Answer],
+        *,
+        what: str,
+        large: bool = False,
+    ) -> Answer:
+        """Return what all rows tell; where they lie in several places, answers of these are merged.
+
+        Where answers may be `large`, the caller gets one that was merged.
+        """
+
+    @abstractmethod
+    def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "KeyPasses":
+        """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
+
+    @abstractmethod
+    def publish_parts(
+        self, parting: Parting, finish: Finish, keep: Keep, done: Callable[[], None], sink: Sink, *, secret: Secret
+    ) -> None:
+        """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowPasses(TablePasses):
+    """Passes of this process over a source that gives batches; its files stay as they are, or nothing is published."""
+
+    by_others: ClassVar[bool] = False
 
     def ask(
         self,
-        _columns: Sequence[str],
+        columns: Sequence[str],
         question: Callable[[Rows], Answer],
-        _merge: Callable[[Sequence[Answer]], Answer],
+        merge: Callable[[Sequence[Answer]], Answer],
         *,
         what: str,
+        large: bool = False,
     ) -> Answer:
-        """Return what all rows tell; where they lie in several places, answers of these are merged."""
+        """Return what all rows tell."""
         began = time.perf_counter()
         found = question(self.source)
         LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
@@ -115,21 +144,29 @@ class TablePasses:
 
     def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "KeyPasses":
         """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
-        return KeyPasses(self.source, columns, keys)
+        return KeyPassesHere(columns, keys, self.source)
 
     def publish_parts(
         self, parting: Parting, finish: Finish, keep: Keep, done: Callable[[], None], sink: Sink, *, secret: Secret
     ) -> None:
         """Give a sink the table of a release that is made part by part; see `part_rows.publish_parts`."""
-        with require_unchanged(self.stamps):
+        with require_unchanged(self.source.stamps):
             publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, memory=self.room.waiting)
 
-    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
-        """Return how many rows each part has."""
-        return rows_of_parts(self.source, tree, columns, parts)
+
+def values_of_rows(known: dict[str, KnownValues], source: Rows) -> dict[str, KnownValues]:
+    """Return what is known of columns after the rows of a source, given what was known before."""
+    names = tuple(known)
+    for batch in source.batches(names):
+        known = values_of(known, batch, names)
+    return known
 
 
-def rows_of_parts(source: Rows, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
+def _merge_values(several: Sequence[dict[str, KnownValues]]) -> dict[str, KnownValues]:
+    return {name: reduce(KnownValues.merged, [each[name] for each in several]) for name in several[0]}
+
+
+def rows_of_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, source: Rows) -> Codes:
     """Return how many rows of a source each part has."""
     rows, every = np.zeros(parts, dtype=np.int64), range(len(columns))
     for batch in source.batches(tuple(column.name for column in columns)):
@@ -163,76 +200,100 @@ def nothing_known(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyPasses:
+class Pass(Generic[Answer]):
+    """A question to all rows: what the keys of a batch tell, given `arguments`, and how answers are added up.
+
+    `needed` are the numbers of the columns that are looked at. Where it is `coded`, what a model looks at is given too.
+    So many answers are added up `together`.
+    """
+
+    what: str
+    look: Callable[..., Answer]
+    arguments: tuple[Any, ...]
+    merge: Callable[[Sequence[Answer]], Answer]
+    needed: Sequence[int]
+    coded: bool = False
+    together: int = TOGETHER
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyPasses(ABC):
     """Passes over the rows of a source, as keys of its quasi-identifiers and codes of what a model looks at."""
 
-    source: Rows
     columns: tuple[KeyColumn, ...]
     keys: Mapping[Key, Domain]
 
     def survey(self, tree: KeyTree, scale: Scale) -> Survey:
         """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
-
-        def merge(several: Sequence[Survey]) -> Survey:
-            first, *others = several
-            for other in others:
-                first = first.plus(other)
-            return first
-
-        every = range(len(self.columns))
-        return self._added("survey", lambda keys, _: survey_rows(keys, tree, scale), merge, needed=every, together=2)
+        return self.ask(Pass("survey", survey_rows, (tree, scale), _merge_surveys, self._every, together=2))
 
     def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
         """Return what lies in one range of each part."""
         needed = _columns_of_tree(tree, ranges.column)
-        return self._added("medians", lambda keys, _: rows_within(keys, tree, ranges), Within.merged, needed=needed)
+        return self.ask(Pass("medians", rows_within, (tree, ranges), Within.merged, needed))
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
         """Return the rows, and the values that a model looks at, of segments of each part."""
-
-        def look(keys: Codes, codes: Mapping[Key, Codes]) -> Segmented:
-            return rows_by_segment(keys, tree, segments, codes)
-
         needed = _columns_of_tree(tree, segments.column)
-        return self._added("segments", look, Segmented.merged, needed=needed, coded=True)
+        return self.ask(Pass("segments", rows_by_segment, (tree, segments), Segmented.merged, needed, coded=True))
 
     def sample(self, limit: int) -> SampledRows:
         """Return the rows whose content hashes to no more than a limit below 2^64."""
-        every = range(len(self.columns))
-
-        def look(keys: Codes, codes: Mapping[Key, Codes]) -> SampledRows:
-            return sample_rows(keys, codes, limit)
-
-        return self._added("a sample", look, SampledRows.merged, needed=every, coded=True)
+        return self.ask(Pass("a sample", sample_rows, (limit,), SampledRows.merged, self._every, coded=True))
 
     def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
         """Return, by column, the smallest key of all rows behind each of some ascending cuts."""
+        return self.ask(Pass("values behind cuts", keys_behind, (list(cuts),), _merge_behind, self._every))
 
-        def merge(several: Sequence[list[Codes]]) -> list[Codes]:
-            return [np.minimum.reduce(own) for own in zip(*several, strict=True)]
+    @property
+    def _every(self) -> range:
+        return range(len(self.columns))
 
-        every = range(len(self.columns))
-        return self._added("values behind cuts", lambda keys, _: keys_behind(keys, cuts), merge, needed=every)
+    @abstractmethod
+    def ask(self, one: Pass[Answer]) -> Answer:
+        """Return what all rows tell."""
 
-    def _added(
-        self,
-        what: str,
-        look: Callable[[Codes, Mapping[Key, Codes]], Answer],
-        merge: Callable[[Sequence[Answer]], Answer],
-        *,
-        needed: Collection[int],
-        coded: bool = False,
-        together: int = TOGETHER,
-    ) -> Answer:
-        """Return what all batches tell: each thread looks at one, and some answers are added up at a time."""
+    @abstractmethod
+    def parted(self, tree: KeyTree, parts: int) -> AbstractContextManager["RowsByPart"]:
+        """Give the rows by part."""
+
+
+def _merge_surveys(several: Sequence[Survey]) -> Survey:
+    return reduce(Survey.plus, several)
+
+
+def _merge_behind(several: Sequence[list[Codes]]) -> list[Codes]:
+    return [np.minimum.reduce(own) for own in zip(*several, strict=True)]
+
+
+class RowsByPart(Protocol):
+    """The rows of parts, which are finished one by one, by threads or by workers."""
+
+    def finish(self, work: Any) -> Iterator[Any]:
+        """Yield what is made of each part, from the first to the last."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyPassesHere(KeyPasses):
+    """Passes of this process: each of its threads looks at a batch."""
+
+    source: Rows
+
+    def ask(self, one: Pass[Answer]) -> Answer:
+        """Return what all batches tell; some answers are added up at a time."""
         began, waiting = time.perf_counter(), list[Answer]()
-        keys = self.keys if coded else {}
-        for several in _several(self._batches(needed, keys), workers()):
-            waiting += spread(lambda batch: look(*self._coded(batch, needed, keys)), several)
-            if len(waiting) >= together:
-                waiting = [merge(waiting)]
-        LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
-        return merge(waiting)
+        keys = self.keys if one.coded else {}
+
+        def look(batch: pa.Table) -> Answer:
+            own, codes = self._coded(batch, one.needed, keys)
+            return one.look(own, *((codes,) if one.coded else ()), *one.arguments)
+
+        for several in _several(self._batches(one.needed, keys), workers()):
+            waiting += spread(look, several)
+            if len(waiting) >= one.together:
+                waiting = [one.merge(waiting)]
+        LOG.info("a pass over rows: %s; %.3f s", one.what, time.perf_counter() - began)
+        return one.merge(waiting)
 
     def _batches(self, needed: Iterable[int], keys: Iterable[Key]) -> Iterator[pa.Table]:
         names = dict.fromkeys([*(self.columns[index].name for index in needed), *(key[0] for key in keys)])
@@ -251,44 +312,70 @@ class KeyPasses:
         with ExitStack() as stack:
             files = tuple(nameless_file(buffered=True) for _ in range(parts))
             stack.callback(_drop, files)
-            parted = PartedRows(files, self.columns, tuple(self.keys))
-            every = range(len(self.columns))
-            rows = (self._coded(batch, every, self.keys) for batch in self._batches(every, self.keys))
+            parted = PartedRows(self.columns, tuple(self.keys), files)
+            rows = (self._coded(batch, self._every, self.keys) for batch in self._batches(self._every, self.keys))
             parted.write(rows, tree)
             LOG.info("a pass over rows: written by part; %.3f s", time.perf_counter() - began)
             yield parted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartedRows:
-    """Rows by part, each in a file, as keys and codes."""
+class CodedRows(ABC):
+    """Rows of parts as keys and codes, and how they are written and read again: ranks take less than keys."""
 
-    files: tuple[IO[bytes], ...]
     columns: tuple[KeyColumn, ...]
     keys: tuple[Key, ...]
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Return how rows are written: ranks take less than keys."""
-        kinds = [pa.uint64() if column.domain is None else pa.uint32() for column in self.columns]
-        fields = [*(f"column {index}" for index in range(len(kinds))), *(f"key {i}" for i in range(len(self.keys)))]
-        return pa.schema(list(zip(fields, [*kinds, *[pa.int32()] * len(self.keys)], strict=True)))
+    @abstractmethod
+    def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+        """Yield the rows of a part, some at a time."""
+
+    def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
+        """Return the rows of a part."""
+        pieces = list(self.read(part))
+        codes = {key: np.concatenate([own[key] for _, own in pieces]) for key in self.keys}
+        return np.concatenate([keys for keys, _ in pieces]), codes
+
+    def read_batches(self, content: Any) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+        """Yield rows of a stream that holds tables as `table_of_codes` makes them."""
+        for batch in pa.ipc.open_stream(content):
+            arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
+            yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+
+
+def types_of_codes(columns: Sequence[KeyColumn], keys: Collection[Key]) -> pa.Schema:
+    """Return the types in which keys and codes of rows are written."""
+    kinds = [pa.uint64() if column.domain is None else pa.uint32() for column in columns]
+    fields = [*(f"column {index}" for index in range(len(kinds))), *(f"key {i}" for i in range(len(keys)))]
+    return pa.schema(list(zip(fields, [*kinds, *[pa.int32()] * len(keys)], strict=True)))
+
+
+def table_of_codes(keys: Codes, codes: Iterable[Codes], chosen: Codes, types: pa.Schema) -> pa.Table:
+    """Return keys and codes of the chosen rows as they are written."""
+    arrays = [*(own[chosen] for own in keys.T), *(own[chosen] for own in codes)]
+    return pa.table([pa.array(own).cast(each.type) for own, each in zip(arrays, types, strict=True)], types)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartedRows(CodedRows):
+    """Rows by part, each in a file."""
+
+    files: tuple[IO[bytes], ...]
 
     def write(self, rows: Iterable[tuple[Codes, Mapping[Key, Codes]]], tree: KeyTree) -> None:
         """Write all rows to the file of their part."""
         options, parts = pa.ipc.IpcWriteOptions(compression="lz4"), len(self.files)
+        types = types_of_codes(self.columns, self.keys)
         with ExitStack() as stack:
             with disk_errors():
-                writers = [pa.ipc.new_stream(file, self.schema, options=options) for file in self.files]
+                writers = [pa.ipc.new_stream(file, types, options=options) for file in self.files]
             stack.callback(_finish, writers, self.files)
             for keys, codes in _together(rows):
                 owners = tree.parts_of(keys)
                 order = np.argsort(owners.astype(np.int32), kind="stable")
                 bounds = np.searchsorted(owners[order], np.arange(parts + 1))
-                arrays = [*(keys[order, index] for index in range(len(self.columns))), *(c[order] for c in codes)]
-                table = pa.table(
-                    [pa.array(a).cast(f.type) for a, f in zip(arrays, self.schema, strict=True)], self.schema
-                )
+                table = table_of_codes(keys, codes, order, types)
                 with disk_errors():
                     for part in np.flatnonzero(np.diff(bounds)).tolist():
                         writers[part].write_table(table.slice(bounds[part], bounds[part + 1] - bounds[part]))
@@ -296,21 +383,11 @@ class PartedRows:
     def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
         """Yield the rows of a part, some at a time."""
         # Mapped, so that several readers of one file do not move each other's position.
-        mapped = mmap(self.files[part].fileno(), 0, access=ACCESS_READ)
-        for batch in pa.ipc.open_stream(pa.py_buffer(mapped)):
-            arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-            keys = np.stack([each.astype(np.uint64) for each in arrays[: len(self.columns)]], axis=1)
-            yield keys, dict(zip(self.keys, arrays[len(self.columns) :], strict=True))
+        return self.read_batches(pa.py_buffer(mmap(self.files[part].fileno(), 0, access=ACCESS_READ)))
 
     def finish(self, work: Callable[["PartedRows", int], Answer]) -> Iterator[Answer]:
         """Yield what is made of each part, from the first to the last."""
         return (work(self, part) for part in range(len(self.files)))
-
-    def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
-        """Return the rows of a part."""
-        pieces = list(self.read(part))
-        codes = {key: np.concatenate([own[key] for _, own in pieces]) for key in self.keys}
-        return np.concatenate([keys for keys, _ in pieces]), codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

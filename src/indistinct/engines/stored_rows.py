@@ -5,6 +5,7 @@ They lie in a file without a name: whatever becomes of the run, nothing is left 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import IO
 
 import numpy as np
@@ -62,8 +63,9 @@ class PartitionBounds:
 class Partitions:
     """Rows by runs of groups, on disk or, where one partition holds them all, in memory.
 
-    Group `i` has rows `starts[i]:starts[i + 1]` of all. The cuts are decided by the first batch, which tells how many
-    bytes a row takes, with those `beside` it that come when it is published, so that a partition takes about `memory`.
+    Group `i` has rows `starts[i]:starts[i + 1]` of all. Cuts that are not given are decided by the first batch, which
+    tells how many bytes a row takes, with those `beside` it that come when it is published, so that a partition takes
+    about `memory`.
     A group that is larger is dealt out by `words`, if they are given: each row goes to the part of the group in which
     its word lies, so that parts follow each other as words do. With random words, rows in a random order inside every
     part are in a random order altogether.
@@ -89,7 +91,7 @@ class Partitions:
             self.kinds = pa.schema([pa.field(name, _travelling(whole[name])) for name in whole.column_names])
         if not len(whole):
             return
-        cuts = self.cuts or self._begin(whole)
+        cuts = self.cuts if self.cuts is not None and self.pieces else self._begin(whole)
         columns = [_cast(whole[each.name], each.type) for each in self.kinds]
         self.waiting.append(pa.table(columns, schema=self.kinds))
         if len(cuts) == 1:
@@ -106,8 +108,10 @@ class Partitions:
             self._write()
 
     def _begin(self, table: pa.Table) -> PartitionBounds:
-        size = max(table.nbytes / len(table) + self.beside, 16.0)
-        self.cuts = PartitionBounds.of(self.starts, max(int(self.memory / size), 1), divisible=self.words is not None)
+        if self.cuts is None:
+            size = max(table.nbytes / len(table) + self.beside, 16.0)
+            limit = max(int(self.memory / size), 1)
+            self.cuts = PartitionBounds.of(self.starts, limit, divisible=self.words is not None)
         self.run_of_group = np.repeat(
             np.arange(len(self.cuts.ends) - 1, dtype=narrowest(len(self.cuts.ends))), np.diff(self.cuts.ends)
         )
@@ -143,9 +147,12 @@ class Partitions:
         """
         if self.kinds is None:
             raise AssertionError("rows are read after some were added")
-        if self.cuts is None:  # every batch was empty
-            yield 0, len(self.starts) - 1, self.kinds.empty_table()
+        if not self.pieces:  # every batch was empty
+            ends = [0, len(self.starts) - 1] if self.cuts is None else self.cuts.ends.tolist()
+            yield from ((first, last, self.kinds.empty_table()) for first, last in pairwise(ends))
             return
+        if self.cuts is None:
+            raise AssertionError("rows have partitions")
         if len(self.cuts) == 1:
             yield 0, len(self.starts) - 1, pa.concat_tables(self.waiting)
             return

@@ -70,15 +70,11 @@ def intervals(release: Any, schema: Schema | None = None, **known: Unpack[Knowle
 
 def _of_published(given: Published) -> Codebook:
     """Return the codebook of the quasi-identifiers of a release; what a recoding knows of the original stays out."""
-    if given.buckets is not None and not given.recoded:
-        raise ParameterError(
-            "a release in buckets shows unmodified values: it has no labels",
-            hint="its bucket says what belongs together",
-        )
+    columns = given.structure.labeled(given.schema)
     declared = given.hierarchies if given.release is None else given.release.declared
     table = open_table(given.main, published=True)
     labels = given.release.labels if given.release is not None else table.labels
-    return codebook_of(table.data, columns=given.recoded, hierarchies=declared, labels=labels)
+    return codebook_of(table.data, columns=columns, hierarchies=declared, labels=labels)
 
 
 FORMS = (".csv", ".json")

@@ -22,7 +22,8 @@ from indistinct.evaluation.assess.assess_document import membership_grid
 from indistinct.evaluation.assess.membership import Membership
 from indistinct.evaluation.verdict import Verdict, figures_of_certificate, verdict_blocks, verdict_of
 from indistinct.figures import count_unit, percent, plural
-from indistinct.metrics.measurements import Measurements, metric_grid
+from indistinct.frequencies.structure import unit_of, units_of
+from indistinct.metrics.registry import Measurements, metric_grid
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate, Overlap, verdict_grid
 from indistinct.release.release import Release
@@ -75,7 +76,7 @@ class Summary:
         """Return what a reader must know before trusting the release."""
         if self.certificate is None:
             return ()
-        one = self.counters is not None and self.form is not None and self.certificate.classes == 1
+        one = self.counters is not None and bool(self.certificate.columns) and self.certificate.classes == 1
         return (*self.certificate.warnings, *([ONE_BUCKET] if one else []))
 
     def document(self) -> Document:
@@ -92,9 +93,8 @@ class Summary:
             blocks += [self.explanation.attempt_grid(), *listing(self.explanation.reasons())]
         if self.membership:
             kinds = {kind: dict(each.to_json()) for kind, each in self.membership.items()}
-            groups = "classes" if self.form is None else "buckets"
-            blocks.append(membership_grid(JsonValues("membership", kinds), groups=groups))
-        if certificate is not None and certificate.form is not None:
+            blocks.append(membership_grid(JsonValues("membership", kinds), groups=units_of(self.form)))
+        if certificate is not None and certificate.columns:
             columns = " | ".join("+".join(names) for names in certificate.columns)
             blocks.append(Terms((("columns", columns),)))
             blocks.append(Paragraph("Inside a bucket every column has an order of its own."))
@@ -171,7 +171,7 @@ def count_in_words(certificate: Certificate) -> str:
     """
     people, suppressed = certificate.people, certificate.suppressed_rows
     whose, unit = ("", "rows") if people is None else (f" of {count_unit(people.published, 'people')}", "people")
-    groups = plural(certificate.classes, *(("class", "classes") if certificate.form is None else ("bucket", "buckets")))
+    groups = plural(certificate.classes, unit_of(certificate.form), units_of(certificate.form))
     words = f"{plural(certificate.rows, 'row')}{whose} in {groups}, the smallest of "
     words += count_unit(certificate.smallest_class, unit)
     if suppressed is None:

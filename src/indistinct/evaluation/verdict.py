@@ -12,9 +12,10 @@ from typing import Any, ClassVar, Literal
 from indistinct.as_json import AsJson
 from indistinct.document.blocks import Block, Notice, listing
 from indistinct.evaluation.assess.profiles import Gate, GateLine, Profile, exceeds, judge
-from indistinct.evaluation.verdict_line import STATES, WEAK, Line, State, words_of
+from indistinct.evaluation.verdict_line import WEAK, Line, State, sentence_of
 from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut, without_class
+from indistinct.frequencies.structure import unit_of
 from indistinct.frequencies.value import CLASS
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.models.registry import parse_model_or_none, subset_models
@@ -172,9 +173,9 @@ class Verdict(AsJson):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return every line in words, with its state; what is open comes first."""
+        """Return every line as a sentence; what is open comes first."""
         rest = [line for line in self.lines if not line.open]
-        return tuple(f"{STATES[line.state]}: {words_of(line)}" for line in (*self.open, *rest))
+        return tuple(map(sentence_of, (*self.open, *rest)))
 
 
 def _words_of_progress(verdict: Verdict, profile: str | None) -> str:
@@ -270,7 +271,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
         identifying=None,
         promise=certificate.holds,
-        groups="class" if certificate.form is None else "bucket",
+        groups=unit_of(certificate.form),
         subsets=subsets_promised(each.model for each in certificate.verdicts),
     )
 

@@ -78,6 +78,16 @@ STATES: Mapping[State, str] = {
 }
 
 
+def sentence_of(line: Line) -> str:
+    """Return a line in words, with its state; a set of columns belongs to the line above and is not counted again.
+
+    >>> sentence_of(Line("column-set", "warning", ("ward",), {"alone": 3, "members": 50}))
+    "of these: 'ward': 3 of 50 rows (6 %) are unique"
+    """
+    label = "of these" if line.kind == "column-set" else STATES[line.state]
+    return f"{label}: {words_of(line)}"
+
+
 def words_of(line: Line) -> str:
     """Return a line in words.
 
@@ -159,6 +169,7 @@ TRIES = {
     "downcoding": "name finer values, because the release loses as little as it can",
     "combinatorial-refinement": "narrow values by the order of a search",
     "minimality": "compute which tables the algorithm could have had; for small tables",
+    "known-rows": "find a person among too few others by as many rows as the policy says may be known",
     "predictable-seed": "undo the shuffling by guessing a seed",
 }
 """What each attack tries, in plain words."""

@@ -99,7 +99,7 @@ def _verify(given: Published, asked: Model) -> Certificate:
     declared = {name: h for name, h in kept.items() if any(name in key for key in asked.keys)}
     kinds, warnings = without_hashes(dict(given.pseudonyms), main, given.original, hidden=schema.hidden)
     about = About(pseudonyms=kinds)
-    check = Check(tables.engine, schema, asked, tables.buckets, about=about)
+    check = Check(tables.engine, schema, asked, tables.structure, about=about)
     reference, assignment = None, None
     if schema.person:
         by, shown = given.recoding, check.shows_people(main.columns)
@@ -107,7 +107,7 @@ def _verify(given: Published, asked: Model) -> Certificate:
             tables, schema, asked, given.original, recoding=by, hierarchies=kept, shown=shown
         )
     elif given.original is not None:
-        reference = reference_of(given.original, schema, asked, buckets=tables.buckets, hierarchies=declared)
+        reference = reference_of(given.original, schema, asked, structure=tables.structure, hierarchies=declared)
     wanted = asked.sampled(main.rows if reference is None else reference.frequencies.members)
     warnings += [SAMPLE_SHOWN] if reference is None and wanted != asked else []
     read_as = main if given.raw is None else given.raw  # labels in a text file are text, whatever they mean
@@ -124,7 +124,7 @@ def _verify(given: Published, asked: Model) -> Certificate:
 
 def _compare_rows(given: Published) -> RowComparison | None:
     """Compare the rows of a release in classes with those of its original; None where there is nothing to compare."""
-    if given.original is None or given.buckets is not None or not given.main.rows:
+    if given.original is None or not given.structure.whole_rows or not given.main.rows:
         return None
     tables, original = given.tables, open_source(given.original)
     return compare_rows(

@@ -1,1 +1,1 @@
-"""Looking around: scan a file for leaks, explore the lattice, compare algorithms and models."""
+"""Studies of tables and releases: scan a file for leaks, explore the lattice, compare algorithms and models."""

@@ -1,4 +1,4 @@
-"""Studies by a policy: its table is transformed as in its releases, and explored or compared as it says."""
+"""Studies by a policy: its table is masked as for its releases, and explored or compared with its settings."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,25 +8,20 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.exploration.compare.compare import Comparison, compare
 from indistinct.exploration.explore import Exploration, explore
-from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import AnalysisPlan
+from indistinct.job.published import transform_by_policy
 
 METRICS = ("loss", "discernibility")
-"""What a node costs where a policy does not say."""
-
-
-def transform_by_policy(source: Any, policy: Policy) -> Any:
-    """Return a table with its columns transformed as in the releases of a policy."""
-    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)
+"""Metrics of nodes where a policy names none."""
 
 
 def explore_by_policy(
     source: Any, policy: Policy, *, metrics: Sequence[Any] | None = None, **options: Any
 ) -> Exploration:
-    """Return every node of the lattice of a table, judged by what a policy asks for.
+    """Return every node of the lattice of a table, judged by the models and settings of a policy.
 
-    `metrics` take the place of those of the policy, and `options` are those of `explore`.
+    `metrics` replace those of the policy, and `options` are those of `explore`.
     """
     if policy.model is None:
         raise ParameterError("no model is given", hint="say what must hold, for example --model k-anonymity:k=5")
@@ -67,9 +62,10 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
 
 
 def prefer_by_policy(source: Any, policy: Policy, analysis: AnalysisPlan, **options: Any) -> tuple[Policy, Comparison]:
-    """Return a policy with the algorithm whose release loses least of a study's analyses, and what was tried.
+    """Return the policy with the algorithm that preserves a study's analyses best, and the comparison.
 
-    What is tried is what the policy's algorithm chooses among. Raises `InfeasibleError` if nothing holds.
+    The candidates are the algorithms among which the policy's algorithm chooses. Raises `InfeasibleError` if none has a
+    release.
     """
     found = compare_by_policy(source, policy, analysis=analysis, **options)
     return replace(policy, algorithm=parse_algorithm(found.best().point.algorithm)), found

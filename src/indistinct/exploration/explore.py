@@ -1,4 +1,4 @@
-"""The lattice as a value: every full-domain recoding with what a model and metrics say of it."""
+"""The lattice as a value: every full-domain recoding with the results of a model and of metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]
 SHOWN = 10
-"""Number of nodes in a notebook."""
+"""Number of nodes shown in a notebook."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -82,11 +82,11 @@ class Exploration(Result):
         return Chart(self.to_svg())
 
     def document(self) -> Document:
-        """Return what levels mean, the best nodes, and the best trade-offs between loss and risk."""
+        """Return a document: the meanings of levels, the best nodes, and the best trade-offs between loss and risk."""
         return exploration_document(self, most=SHOWN)
 
     def nodes(self) -> list[Row]:
-        """Return one row a node, ready for a frame: node, height, what the model says, and each metric."""
+        """Return one row per node, ready for a frame: node, height, results of the model, and each metric."""
         return list(self._rows(np.arange(len(self))))
 
     def node(self, levels: Sequence[int]) -> Row:
@@ -112,7 +112,7 @@ class Exploration(Result):
         return next(self._rows([first]))
 
     def pareto(self, metric: str | None = None) -> list[Row]:
-        """Return the satisfied nodes that no other one beats in metric and risk together, the best metric first.
+        """Return the Pareto front of satisfied nodes in metric and risk, the best metric first.
 
         Risk is the highest prosecutor risk of the release. Of nodes that are equal in both the lowest is named.
         """
@@ -190,7 +190,7 @@ class Exploration(Result):
             }
 
     def _order(self, metric: str | None) -> Codes:
-        """Return the places of nodes: satisfied first, then by the metric, the height and the levels."""
+        """Return the indices of nodes: satisfied first, then by the metric, the height and the levels."""
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
     def _cost(self, metric: str | None) -> Codes:
@@ -220,7 +220,7 @@ class Exploration(Result):
 def exploration_document(
     found: Exploration, *, chosen: tuple[int, ...] | None = None, most: int | None = None
 ) -> Document:
-    """Return a lattice as a document with at most `most` nodes, all if None; the `chosen` one has a star."""
+    """Return a lattice as a document with at most `most` nodes (None: all); the `chosen` one is marked by a star."""
     satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
     minimal = int(found.minimal.sum())
     title = (
@@ -398,8 +398,8 @@ def explore(
 def _prefer_analysis(found: Exploration, job: Job, preference: Preference) -> Exploration:
     """Return a lattice whose nodes are ranked by what their releases lose of a study's analyses.
 
-    Minimal nodes are analyzed first, then the other satisfied ones, by the first metric; a node that is not analyzed is
-    infinitely far from the best.
+    Minimal nodes are analyzed first, then the other satisfied ones, by the first metric; a node that is not analyzed
+    gets an infinite loss.
     """
     ranked = [place for place in found._order(None) if found.satisfied[place]]
     nearest = sorted(ranked, key=lambda place: not found.minimal[place])[:MOST_NODES]
@@ -421,7 +421,7 @@ def _require_size(lattice: Lattice, limit: int) -> None:
 
 
 def minimal_of(satisfied: Codes) -> Codes:
-    """Return which nodes are satisfied while no node below them is, in an array of the lattice's shape."""
+    """Return which nodes are satisfied while no node below them is, as an array of the lattice's shape."""
     reached = satisfied.copy()  # the node itself or any node below it
     for axis in range(reached.ndim):
         np.logical_or.accumulate(reached, axis=axis, out=reached)
@@ -434,7 +434,7 @@ def minimal_of(satisfied: Codes) -> Codes:
 
 
 class _Found:
-    """What a walk over all nodes fills in, by the place of a node in lexicographic order."""
+    """The results of a pass over all nodes, by the lexicographic index of the node."""
 
     def __init__(self, space: FullDomain, objectives: Sequence[Objective]) -> None:
         self.space, self.objectives = space, objectives
@@ -443,9 +443,9 @@ class _Found:
         self.values = [np.zeros(size) for _ in objectives]
 
     def walk(self, progress: Progress) -> None:
-        """Walk over all nodes: each is rolled up from a neighbour one step finer, and a path of them is kept."""
+        """Visit all nodes: each is rolled up from a neighbor one step finer, and one path of nodes is kept."""
         space, lattice, done = self.space, self.space.lattice, 0
-        # Columns with many values go up first, so that most nodes come from a neighbour with few classes.
+        # Columns with many values are generalized first, so that most nodes are rolled up from few classes.
         order = sorted(range(len(lattice.heights)), key=lambda j: -len(space.taxonomies[j].ancestors))
         ahead: list[tuple[RolledUp | None, Node, int]] = [(None, space.cells.base.levels, 0)]
         while ahead:
@@ -461,7 +461,7 @@ class _Found:
                     ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), place))
 
     def look(self, rolled: RolledUp) -> None:
-        """Write down what the classes of a node say."""
+        """Record the results of a node's classes."""
         place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
         kept = self.space.problem.model.people(rolled.classes)[~broken & (rolled.classes.sizes > 0)]

@@ -1,4 +1,4 @@
-"""The study's own analysis as a criterion: how much of its confidence intervals a release loses."""
+"""A study's own analyses as a metric: how much the confidence intervals of a release differ from the original's."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,22 +18,22 @@ from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
 
 ANALYSIS_LOSS = "analysis-loss"
-"""The name of this criterion among metrics: 1 minus the mean overlap of confidence intervals, from 0 to 1."""
+"""The name of this metric: 1 minus the mean overlap of confidence intervals, from 0 to 1."""
 MOST_NODES = 40
-"""The most nodes of a lattice that are published and analyzed."""
+"""Upper limit of the lattice nodes that are published and analyzed."""
 Analysis = str | Sequence[str] | AnalysisPlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Preference:
-    """Analyses of a study, and the original that they are compared with, before its columns were masked."""
+    """A study's analyses, and the original with which they are compared, before its columns were masked."""
 
     plan: AnalysisPlan
     original: Any
 
     @classmethod
     def of(cls, analysis: Analysis, original: Any, schema: Schema) -> "Preference":
-        """Return the preference for formulas, or for the analyses of a policy; raise before any work for none."""
+        """Return the preference for formulas, or for the analyses of a policy; raise at once if there are none."""
         require_extra()
         if not isinstance(analysis, AnalysisPlan):
             analysis = AnalysisPlan(formulas=(analysis,) if isinstance(analysis, str) else tuple(analysis))
@@ -64,15 +64,16 @@ class Preference:
 
 
 def algorithms_tried(job: Job) -> Iterator[Algorithm]:
-    """Yield the algorithms that find a release where a job chooses among several, else its own."""
-    algorithm = job.algorithm if isinstance(job.algorithm, Algorithm) else parse_algorithm(str(job.algorithm))
+    """Yield the algorithms with a release among which a job's algorithm chooses, otherwise its own."""
+    named = "auto" if job.algorithm is None else job.algorithm
+    algorithm = parse_algorithm(named) if isinstance(named, str) else named
     if not algorithm.chooses:
         yield algorithm
         return
     try:
         explained = run_job(replace(job, algorithm=algorithm, progress=None)).explanation
     except InfeasibleError:
-        yield algorithm  # its trial gives the reason
+        yield algorithm  # its trial reports the reason
         return
     if explained is None:
         yield algorithm
@@ -81,7 +82,7 @@ def algorithms_tried(job: Job) -> Iterator[Algorithm]:
 
 
 def losses_of_nodes(job: Job, preference: Preference, nodes: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
-    """Return what the releases of some nodes lose of the analyses; a node without a release has none."""
+    """Return the analysis loss of the releases of some nodes; nodes without a release are left out."""
     found = {}
     for node in nodes:
         try:

@@ -1,11 +1,11 @@
 """Numba kernels for packing rows into words, grouping them, and merging classes.
 
 A histogram of classes is a compressed sparse matrix: class i has the codes `codes[indptr[i]:indptr[i + 1]]` (int32,
-ascending) as often as `counts` says (int64); `indptr` is int64. `class_ids` (int32) sends what is merged to its class,
--1 to none. A word (uint64) holds the codes of several columns as bit fields; a row has one word, or w of them where
-they do not fit (n × w). `owners` (int32) is the person of each row, negative where several people share the row. The
-plain twins are counters and dictionaries in `tests/laws/test_frequencies.py` (regrouping, packing), `test_rollup.py`
-(hashing) and `test_discovery.py` (who is alone).
+ascending) with the numbers of rows `counts` (int64); `indptr` is int64. `class_ids` (int32) is the merged class of each
+class, -1 for none. A word (uint64) holds the codes of several columns as bit fields; a row has one word, or w of them
+where they do not fit (n × w). `owners` (int32) is the person of each row, negative where several people share the row.
+Counters and dictionaries do the same in `tests/laws/test_frequencies.py` (regrouping, packing), `test_rollup.py`
+(hashing) and `test_discovery.py` (unique rows).
 """
 
 import numpy as np
@@ -15,12 +15,15 @@ from indistinct.machine.compiled import jit
 
 @jit
 def regroup_entries(indptr, codes, counts, class_ids, size, width):
-    """Return compressed sparse rows of merged classes: class `i` goes to `class_ids[i]`, or nowhere if negative."""
+    """Return compressed sparse rows of merged classes.
+
+    Class `i` becomes part of `class_ids[i]`, or is left out if negative.
+    """
     room = np.zeros(size + 1, dtype=np.int64)
     for i in range(len(class_ids)):
         if class_ids[i] >= 0:
             room[class_ids[i] + 1] += indptr[i + 1] - indptr[i]
-    # `room[c]` becomes where the entries of class c begin; `place[c]` then walks to where they end.
+    # `room[c]` becomes where the entries of class c begin; `place[c]` advances from there to where they end.
     for i in range(size):
         room[i + 1] += room[i]
     place = room[:-1].copy()
@@ -42,7 +45,8 @@ def compact_entries(room, codes, counts, size, width):
     totals = np.zeros(width, dtype=np.int64)
     indptr = np.zeros(size + 1, dtype=np.int64)
     end = 0
-    # `codes[:end]` are finished; `end` never passes what is still to be read. `totals` is zero between classes.
+    # Invariant: `codes[:end]` are finished, and `end` is never ahead of the next entry to read; `totals` is zero
+    # between classes.
     for class_id in range(size):
         start = end
         for entry in range(room[class_id], room[class_id + 1]):
@@ -61,7 +65,7 @@ def compact_entries(room, codes, counts, size, width):
 
 @jit
 def add_up(class_ids, counts, sums):
-    """Add each count to the sum of its class; a negative class has none."""
+    """Add each count to the sum of its class; counts of negative classes are ignored."""
     for i in range(len(class_ids)):
         if class_ids[i] >= 0:
             sums[class_ids[i]] += counts[i]
@@ -69,12 +73,12 @@ def add_up(class_ids, counts, sums):
 
 @jit
 def are_entries(cells, codes, counts, indptr, entry_codes, entry_counts):
-    """Return whether pieces, ascending by cell and code, add up to exactly the entries of compressed sparse rows.
+    """Return whether pieces, ascending by cell and code, sum exactly to the entries of compressed sparse rows.
 
     Every count must be positive.
     """
     i = 0
-    # The pieces before i add up to the entries before this one.
+    # Invariant: the pieces before i sum to the entries before this one.
     for cell in range(len(indptr) - 1):
         for entry in range(indptr[cell], indptr[cell + 1]):
             left = entry_counts[entry]
@@ -121,7 +125,7 @@ def hashed(word):
 
 @jit
 def replace_field(words, word, shift, mask, table):
-    """Replace a field of every row through a table of shifted fields."""
+    """Replace a field in the word of every row by its entry in a table of shifted fields."""
     keep = ~(mask << shift)
     for i in range(len(words)):
         words[i, word] = (words[i, word] & keep) | table[(words[i, word] >> shift) & mask]
@@ -138,7 +142,10 @@ def same_words(words, i, found, group):
 
 @jit
 def group_words_by_hash(words, counts, class_ids):
-    """Group equal rows of words by first appearance; write each row's group, return the groups' words and counts."""
+    """Number the groups of equal rows of words by first appearance.
+
+    Writes each row's group; returns the groups' words and counts.
+    """
     room = 16
     while room < 2 * len(words):
         room *= 2
@@ -152,7 +159,7 @@ def group_words_by_hash(words, counts, class_ids):
         for j in range(words.shape[1]):
             key = hashed(key ^ words[i, j])
         slot = key & mask
-        # Linear probing: every slot passed over holds a group with other words.
+        # Linear probing: every slot passed over has a group with other words.
         while slots[slot] >= 0 and not same_words(words, i, found, slots[slot]):
             slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
@@ -170,15 +177,15 @@ def group_words_by_hash(words, counts, class_ids):
 
 @jit
 def mark_alone(order, starts, codes, size, owners, alone):
-    """Mark the rows whose pair of values nobody else has.
+    """Mark the rows whose pair of values no other member has.
 
     Rows `order[starts[i]:starts[i + 1]]` have the i-th value of one column; `codes` are those of the other, below
-    `size`. A negative owner stands for several.
+    `size`. A negative owner means several people.
     """
     group_of = np.full(size, -1, dtype=np.int32)
     owner_of = np.empty(size, dtype=np.int32)
     for group in range(len(starts) - 1):
-        # A code that was met in this group has its owner, or -1 once a second one has it too.
+        # The owner of each code seen in this group, or -1 once a second member has it too.
         for place in range(starts[group], starts[group + 1]):
             row = order[place]
             code = codes[row]
@@ -194,11 +201,13 @@ def mark_alone(order, starts, codes, size, owners, alone):
 
 @jit
 def mark_alone_by_table(outer, inner, size, owner_of, owners, alone):
-    """Mark the rows whose pair of values nobody else has, where a table has an entry for every pair.
+    """Mark the rows whose pair of values no other member has, with a table of all pairs.
 
-    `owner_of` has -2 for every pair at first, and `inner` codes are below `size`. Return whether anybody is alone.
+    Return whether there are any.
+
+    `owner_of` has -2 for every pair at first, and `inner` codes are below `size`.
     """
-    # `owner_of[pair]`: -2 nobody has it yet, a person, or -1 several people have it.
+    # `owner_of[pair]`: -2 for no member yet, one person, or -1 for several.
     for row in range(len(outer)):
         pair = np.int64(outer[row]) * size + inner[row]
         if owner_of[pair] == -2:

@@ -1,4 +1,4 @@
-"""Rows that fit each other where a star matches everything, as sdcMicro counts them."""
+"""Rows that match each other where `*` matches everything, as sdcMicro counts them."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from indistinct.figures import plural
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 
-# Units times sets of starred columns up to which they are compared with each other.
+# Largest number of units times sets of starred columns for which all are compared with each other.
 MOST_COMPARED = 10_000_000
 
 
@@ -22,10 +22,10 @@ def group_shown(values: Codes, columns: Sequence[int]) -> tuple[Codes, int]:
 
 
 def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
-    """Return for each of some published rows how many fit it where a star matches everything, as sdcMicro counts.
+    """Return for each published row how many rows match it where `*` matches everything, as sdcMicro counts.
 
-    It promises nothing: who knows a row's true values may still find it alone. Rows with stars in the same columns are
-    compared with all others that have theirs in the same columns, by the columns in which neither has one.
+    This is no guarantee: an attacker who knows a row's true values may still find it unique. Rows with stars in the
+    same columns are compared with all rows of every other such set, on the columns in which neither has a star.
     """
     found = np.zeros(len(values), dtype=np.int64)
     masks, owner = np.unique(stars, axis=0, return_inverse=True)
@@ -39,14 +39,17 @@ def compatible_rows(values: Codes, stars: Codes, counts: Codes) -> Codes:
 
 
 def fewest_compatible(values: Codes, stars: Codes, counts: Codes) -> int | None:
-    """Return the fewest rows that fit any; None without stars, or where comparing them would take long."""
+    """Return the smallest number of matching rows.
+
+    None without stars, or where comparing all of them would take long.
+    """
     if not stars.any() or len(values) * len(np.unique(stars, axis=0)) > MOST_COMPARED:
         return None
     return int(compatible_rows(values, stars, counts).min())
 
 
 def say_fewest_compatible(least: int) -> str:
-    """Return the count of sdcMicro in words.
+    """Return sdcMicro's count as a sentence.
 
     >>> say_fewest_compatible(2)
     'counted as sdcMicro does, where a star matches everything, each row fits at least 2 rows; that is no promise'
@@ -58,6 +61,6 @@ def say_fewest_compatible(least: int) -> str:
 
 
 def compare_counts(values: Codes, stars: Codes, counts: Codes) -> tuple[str, ...]:
-    """Return a sentence with the count of sdcMicro, for comparison; none where there is no such count."""
+    """Return sdcMicro's count as a sentence for comparison; empty where there is no such count."""
     least = fewest_compatible(values, stars, counts)
     return () if least is None else (say_fewest_compatible(least),)

@@ -1,4 +1,4 @@
-"""The one GROUP BY that a search needs: what is asked of an engine, what it counts, and how memory groups codes."""
+"""The one GROUP BY that a search needs: what an engine is asked to count, its answer, and grouping in memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,9 +35,9 @@ from indistinct.machine.arrays import (
 from indistinct.machine.ordering import distinct
 from indistinct.tables.domain import Domain
 
-# Rows of a block: words for them fill half a megabyte.
+# Rows per block: their words fill half a megabyte.
 BLOCK = 1 << 16
-# Runs must be fewer than this share of the rows to be worth looking for.
+# Runs of equal rows are only used if they are fewer than this share of the rows.
 FEW = 0.5
 
 Result = TypeVar("Result")
@@ -45,26 +45,26 @@ Work = Callable[[int, int, list[tuple[int, Codes]]], Result]
 
 
 class RowIndex(Protocol):
-    """How an engine finds the rows of counted cells again: what counting hands to publishing.
+    """How an engine finds the rows of counted cells again; counting passes it to publishing.
 
-    It is of use to the engine that made it, for the source that it counted.
+    Only the engine that made it can use it, for the source that it counted.
     """
 
     @property
     def vectors(self) -> Codes:
-        """Return the vectors of the cells that were counted."""
+        """The vectors of the counted cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What an engine counted; apart from `row_index` it tells nothing of single rows.
+    """The counts of an engine; apart from `row_index` they contain nothing about single rows.
 
     `domains` are those of the quasi-identifiers, `known` those of every column that was counted. `groupings` has a
-    frequency set for each further list of columns that was asked for, `population` the cells of the population in the
-    same domains, and `alone` how many rows have a value of their own in a column; 0 where these are clearly few.
-    `alike` counts people, treating spellings that differ only in case or spaces as one; `singled_out` has the people
-    whom one or two of the requested columns single out. `row_index` is for publishing; where it is None, the engine
-    looks rows up again.
+    frequency set for each further list of columns in the request, `population` the cells of the population in the same
+    domains, and `alone` the number of rows with a unique value in a column; 0 where these are clearly few. `alike`
+    counts people, treating identifiers that differ only in case or spaces as one; `singled_out` has the people who are
+    unique on one or two of the requested columns. `row_index` is for publishing; where it is None, the engine looks
+    rows up again.
     """
 
     domains: tuple[Domain, ...]
@@ -81,7 +81,7 @@ class Counted:
 def drop_absent_values(domains: Sequence[Domain], cells: FrequencySet) -> tuple[tuple[Domain, ...], FrequencySet]:
     """Return domains without the values that no cell has, and the cells in their codes.
 
-    A population, or the table that a recoding was found on, may bring values that a table does not have.
+    A population, or the table for which a recoding was found, may have values that a table does not have.
 
     >>> ages = Domain("age", pa.array([20, 30, 40]))
     >>> (domain,), cells = drop_absent_values([ages], FrequencySet(("age",), np.array([[0], [2]]), Classes(np.ones(2))))
@@ -107,7 +107,7 @@ def count_cells(
     taxonomies: Mapping[str, Taxonomy] | None = None,
     pairs: Mapping[Key, tuple[Codes, Codes]] | None = None,
 ) -> tuple[FrequencySet, Grouping]:
-    """Count the cells of a table, and a histogram inside each for every key; return the rows of each cell as well."""
+    """Count the cells of a table, and a histogram in each for every key; return the rows of each cell as well."""
     grouping, vectors = group_encoded(quasi)
     histograms = {
         key: replace(
@@ -127,9 +127,9 @@ def count_pieces(
     taxonomies: Mapping[str, Taxonomy] | None = None,
     pairs: Mapping[Key, tuple[Codes, Codes]] | None = None,
 ) -> tuple[FrequencySet, Grouping]:
-    """Count the cells of a table, and inside each cell the vectors of all keys together, by the same one sort.
+    """Count the cells of a table, and in each cell the vectors of all keys together, with a single sort.
 
-    Rows are in the order of cells, and inside a cell in that of these vectors.
+    Rows are in the order of cells and, inside a cell, of these vectors.
     """
     together = join_columns(list(keys.values()))
     pieces, vectors = group_encoded([*quasi, together])
@@ -161,7 +161,7 @@ def count_pieces(
 
 
 def pair_people(person: Encoded, value: Encoded) -> tuple[Encoded, tuple[Codes, Codes]]:
-    """Return people and values as one column, and the person and the value behind each of its codes."""
+    """Return people and values as one column, and (person, value) codes for each of its codes."""
     both = join_columns([person, value])
     some = one_of_each(both.codes, len(both.domain))
     return both, (person.codes[some].astype(np.int32), value.codes[some].astype(np.int32))
@@ -185,7 +185,7 @@ def parts_of(together: Encoded, keys: Mapping[Key, Encoded]) -> dict[Key, Codes]
 
 
 def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
-    """Group rows by their vector; return the vectors as well, one row a group."""
+    """Group rows by their vector; return the vectors as well, one row for each group."""
     rows = int(columns[0].ends[-1])
     if len(columns) == 1 and columns[0].order is not None:
         grouping = Grouping(*columns[0].order)
@@ -208,12 +208,12 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
 
 
 def _by_column(rows: int, columns: int) -> Codes:
-    """Return room for vectors, column after column."""
+    """Return an empty array of vectors in column-major order."""
     return empty_large(rows * columns, np.int32).reshape(columns, rows).T
 
 
 def _pack_rows(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row_bits: int) -> Codes:
-    """Return the rows as words that carry the row number in their last bits."""
+    """Return the rows as words whose last bits are the row number."""
     if not is_large(rows):
         return number_words(pack([c.codes for c in columns], [len(c.domain) for c in columns])[0], row_bits)
     words = np.empty(rows, dtype=np.uint64)
@@ -237,7 +237,7 @@ def _pack_rows(columns: Sequence[Encoded], widths: Sequence[int], rows: int, row
 def histogram_of(
     grouping: Grouping, column: Encoded, *, taxonomy: Taxonomy | None = None, spelled: bool = True
 ) -> Histogram:
-    """Count the values of a column inside each group; unless they are `spelled`, nobody will ask what they are."""
+    """Count the values of a column in each group; without `spelled`, the histogram has no texts of values."""
     width = len(column.domain)
     groups = np.repeat(np.arange(len(grouping), dtype=np.int64), grouping.counts)
     words = groups * width + column.codes[grouping.order]
@@ -259,9 +259,9 @@ def join_columns(columns: Sequence[Encoded]) -> Encoded:
 
 
 def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
-    """Return rows grouped by their vector, and the vectors; None where most rows differ from their neighbours.
+    """Return (rows grouped by their vector, the vectors); None where most rows differ from the next one.
 
-    Runs are found by cells as they stand, and only the first row of each is looked up and sorted.
+    Runs of equal rows are found by comparing cells, and only the first row of each is looked up and sorted.
     """
     rows = int(columns[0].ends[-1])
     if not is_large(rows):
@@ -270,7 +270,7 @@ def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
 
     def mark(start: int, stop: int, parts: list[tuple[int, Codes]]) -> None:
         own = fresh[start:stop]
-        own[0] = True  # a block begins a run, as cells of two chunks cannot be compared
+        own[0] = True  # a block always begins a run, because cells of two chunks cannot be compared
         for _, cells in parts:
             own[1:] |= cells[1:] != cells[:-1]
 
@@ -286,7 +286,7 @@ def group_runs(columns: Sequence[Encoded]) -> tuple[Grouping, Codes] | None:
     lengths = np.diff(np.append(firsts, rows))[grouping.order]
     begins = starts_of(lengths)
     order = row_numbers(rows)
-    if (grouping.order[1:] < grouping.order[:-1]).any():  # runs do not stand in order yet
+    if (grouping.order[1:] < grouping.order[:-1]).any():  # runs are not sorted yet
         order += repeat_values((firsts[grouping.order] - begins[:-1]).astype(order.dtype), lengths)
     vectors = [column[grouping.first].astype(np.int32) for column in codes]
     return Grouping(order, begins[grouping.starts]), np.asfortranarray(np.stack(vectors, axis=1))
@@ -304,10 +304,10 @@ def _codes_at(column: Encoded, rows: Codes) -> Codes:
 
 
 def in_blocks(columns: Sequence[Encoded], work: Work[Result], *, last: int | None = None) -> list[Result]:
-    """Call `work(start, stop, parts)` for every block of rows, on several threads; return what it returned.
+    """Call `work(start, stop, parts)` for every block of rows, on several threads; return the results.
 
-    `parts` has, for each column, the number of the chunk in which the block lies, and the block's cells. Where `last`
-    is given, only blocks that begin before that row are looked at.
+    `parts` has, for each column, the number of the chunk with the block, and the block's cells. With `last`, only
+    blocks that begin before that row are processed.
     """
     ends = [column.ends for column in columns]
     rows = int(ends[0][-1])
@@ -329,18 +329,17 @@ def in_blocks(columns: Sequence[Encoded], work: Work[Result], *, last: int | Non
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be counted: the cells of the quasi-identifiers, and inside each cell a histogram for each key.
+    """What to count: the cells of the quasi-identifiers, and in each cell a histogram for each key.
 
     `hierarchies` give declared orders and the taxonomies of sensitive columns. `joint` asks for the vectors of all
-    keys together, which algorithms that split equal vectors need. `person` names the columns that tell people apart,
-    for keys that begin with `PERSON`; no row may leave them out. `population` is a second source, counted in the same
-    domains, which hold the values of both. `groupings` are further lists of columns to be counted, and `alone` columns
-    of which it is asked how many rows have a value of their own, unless these are clearly few. `published_columns` are
-    those of which it is asked who is alone on them, in people where `person` is given, and with the class of a row
-    where `class_columns` tell classes apart.
-    `domains` fix what the codes of some columns mean: a value outside is an `UnseenValueError`. A column without any
-    value is an error unless it is `published`, where missing is its only value. `to_publish` are the columns whose rows
-    are published afterwards: an engine may read them at once, and hold them until then.
+    keys together, which algorithms that split equal vectors need. `person` names the columns of the person ID, for keys
+    that begin with `PERSON`; it may not be missing in any row. `population` is a second source, counted in the same
+    domains, which hold the values of both. `groupings` are further lists of columns to be counted. For columns in
+    `alone`, the rows with a unique value are counted, unless these are clearly few. On `published_columns`, unique
+    members are counted: people where `person` is given, and together with the class of a row where `class_columns`
+    identify classes. `domains` fix the codes of some columns: a value outside raises `UnseenValueError`. A column
+    without any value is an error unless it is `published`, where missing is its only value. `to_publish` are the
+    columns whose rows are published afterwards: an engine may read them at once, and hold them until then.
     """
 
     quasi: Sequence[str]
@@ -359,9 +358,9 @@ class Request:
 
 
 def nobody(column: str, rows: int) -> InputError:
-    """Return the error of a table in which some rows do not say whom they are about."""
+    """Return the error of a table with rows without a person ID."""
     return InputError(
-        f"column {column!r} tells people apart, and {rows:,} row(s) have no value there: they are about nobody",
+        f"column {column!r} is the person ID, but {rows:,} row(s) have no value there",
         hint="fill the column or leave these rows out; to count rows, give it the role identifier instead",
         column=column,
     )

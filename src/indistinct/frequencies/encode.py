@@ -1,4 +1,4 @@
-"""From columns to codes, and from codes to groups: the first steps of every engine that works in memory."""
+"""Convert columns to codes, and group rows by codes: the first steps of every engine that works in memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ from indistinct.machine.arrays import (
 from indistinct.machine.ordering import distinct_with_places, order_numbers, places_of, sort_words, text_order
 from indistinct.tables.domain import Domain, days_of, plain_column
 
-# A table of this many entries stays in the second-level cache, so looking codes up beats sorting the column; of more
-# rows, a table of as many entries still does.
+# A table of this many entries stays in the second-level cache, so that looking codes up is faster than sorting the
+# column; with more rows, so is a table with as many entries as rows.
 LOOKUP_LIMIT = 1 << 20
 
 
@@ -34,8 +34,8 @@ LOOKUP_LIMIT = 1 << 20
 class Encoded:
     """A column as codes into its domain: the code of a cell of chunk `i` is `lookups[i][cell - base]`.
 
-    The cells stay where Arrow has them, chunk by chunk, until somebody needs the codes. Without lookups they are codes
-    already. `order` has the rows in the order of their codes, and where each code begins, where that is known.
+    The cells stay in Arrow's buffers, chunk by chunk, until codes are needed. Without lookups the cells are codes.
+    `order` has the rows in the order of their codes, and where each code begins, where that is known.
     """
 
     domain: Domain
@@ -46,7 +46,7 @@ class Encoded:
 
     @classmethod
     def plain(cls, domain: Domain, codes: Codes) -> "Encoded":
-        """Return a column whose cells are codes already."""
+        """Return a column whose cells are codes."""
         return cls(domain, (codes,))
 
     @cached_property
@@ -60,17 +60,17 @@ class Encoded:
 
     @property
     def ends(self) -> Codes:
-        """Return where each chunk ends."""
+        """Return the row after the last of each chunk."""
         return np.cumsum([len(chunk) for chunk in self.chunks])
 
 
 def encode_column(
     name: str, column: pa.ChunkedArray, *, order: Sequence[str] | None = None, required: bool = True
 ) -> Encoded:
-    """Return the domain of a column, in canonical or declared order, and the code of every cell.
+    """Return a column as codes into its domain, in canonical or declared order.
 
-    A column without any value is an error where values are `required`; elsewhere missing is its only value. Moments
-    that are all at midnight are days.
+    A column without any value is an error where values are `required`; elsewhere missing is its only value. Timestamps
+    that are all at midnight become dates.
     """
     column = days_of(plain_column(name, column))
     if column.null_count == len(column):
@@ -82,7 +82,7 @@ def encode_column(
         nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
         return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
     found = _distinct_values(name, column)
-    if not len(found.values):  # a dictionary may hide that every cell is missing
+    if not len(found.values):  # a dictionary does not show that every cell is missing
         return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
     if found.order is not None and order is None:
         return Encoded(Domain(name, found.values), found.chunks, order=found.order)
@@ -92,7 +92,7 @@ def encode_column(
         ranks[arranged] = np.arange(len(arranged))
         values = values.take(pa.array(arranged))
     domain = Domain(name, values, missing=found.missing, declared=order is not None)
-    # Places of cells that do not occur point to code 0, which nobody reads unless it stands for missing.
+    # Entries for cells that do not occur point to code 0; they are only read where 0 means missing.
     codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
     lookups = tuple(codes[places] for places in found.places) or (codes,)
     return Encoded(domain, found.chunks, lookups, found.base)
@@ -100,10 +100,10 @@ def encode_column(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctValues:
-    """The values that occur; `places[i][cell - base]` is where a cell of chunk `i` is among them, -1 for missing.
+    """The occurring values; `places[i][cell - base]` is the index among them of a cell of chunk `i`, -1 for missing.
 
-    `ascending` says that the values are in canonical order. `order` has the rows in the order of their values and where
-    each value begins, where they were sorted and none is missing; cells are then places among the values themselves.
+    With `ascending` the values are in canonical order. `order` has the rows in the order of their values and where each
+    value begins, where they were sorted and none is missing; cells are then places among the values themselves.
     """
 
     values: pa.Array
@@ -124,7 +124,7 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
     if pa.types.is_temporal(kind):
         found = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
         return replace(found, values=found.values.cast(kind))
-    encoded = column.dictionary_encode()  # every chunk has the same dictionary, of values that occur
+    encoded = column.dictionary_encode()  # every chunk has the same dictionary, and all of its values occur
     values = encoded.chunk(0).dictionary
     chunks = tuple(_fill_missing(chunk.indices, len(values)) for chunk in encoded.chunks)
     places = np.append(np.arange(len(values)), -1)
@@ -132,15 +132,14 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
 
 
 def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
-    """Return the values that occur in a dictionary column.
+    """Return the occurring values of a dictionary column.
 
-    Every chunk may have a dictionary of its own, and dictionaries from elsewhere may hold unused, repeated or missing
-    entries.
+    Every chunk may have its own dictionary, and dictionaries may have unused, repeated or missing entries.
     """
     shared = {_address(chunk.dictionary): chunk.dictionary for chunk in column.chunks}
     encoded = pa.chunked_array(list(shared.values()), column.type.value_type).dictionary_encode()
     every = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], column.type.value_type)
-    # Arrow leaves out chunks without cells, so that places are cut by the sizes of the dictionaries.
+    # Arrow omits chunks without cells, so that `places` is split by the sizes of the dictionaries.
     found = np.concatenate(
         [np.zeros(0, dtype=np.int32), *(_fill_missing(chunk.indices, -1) for chunk in encoded.chunks)]
     )
@@ -159,12 +158,12 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
 
 
 def _address(values: pa.Array) -> tuple[int, ...]:
-    """Return where the content of an array is: two with the same address are the same."""
+    """Return the addresses of an array's buffers: arrays with the same addresses have the same content."""
     return (values.offset, len(values), *(0 if buffer is None else buffer.address for buffer in values.buffers()))
 
 
 def _find_used(chunks: Sequence[Codes], base: int, sizes: Sequence[int]) -> list[Codes]:
-    """Return for each chunk which of so many values, counted from `base`, occur in it."""
+    """Return for each chunk which values from `base` on occur in it, by index."""
     used = [np.zeros(size, dtype=bool) for size in sizes]
     if not is_large(sum(map(len, chunks))):
         for chunk, here in zip(chunks, used, strict=True):
@@ -199,7 +198,10 @@ def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
 
 
 def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
-    """Look small whole numbers up by their distance from the smallest; missing stands behind the largest."""
+    """Find the distinct small whole numbers with a table from the smallest to the largest.
+
+    Missing comes after the largest.
+    """
     chunks = tuple(_fill_missing(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
     used = np.logical_or.reduce(_find_used(chunks, low, [high - low + 2] * len(chunks)))
     places = np.where(used, np.cumsum(used) - 1, -1)
@@ -209,14 +211,14 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
 
 
 def check_finite(name: str, numbers: Codes) -> None:
-    """Raise if some numbers are none that can be ordered."""
+    """Raise `InputError` if a number is NaN or infinite."""
     nans, infinities = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
     if nans or infinities:
         raise not_finite(name, nans, infinities)
 
 
 def not_finite(name: str, nans: int, infinities: int) -> InputError:
-    """Return the error of a column in which some rows have no number."""
+    """Return the error of a column with NaN or infinite numbers."""
     return InputError(
         f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which have no place in an order",
         hint="make them missing (null) or drop these rows",
@@ -224,7 +226,7 @@ def not_finite(name: str, nans: int, infinities: int) -> InputError:
 
 
 def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Codes:
-    """Return where the values are, in canonical or declared order."""
+    """Return the indices of the values in canonical or declared order."""
     if order is None:
         return text_order(values) if pa.types.is_string(values.type) else np.asarray(pc.sort_indices(values))
     place = {text: rank for rank, text in enumerate(order)}
@@ -245,7 +247,10 @@ WORD = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """Rows sorted by vector: group `i` owns `order[starts[i]:starts[i + 1]]`, groups ascend lexicographically."""
+    """Rows sorted by vector: group `i` has the rows `order[starts[i]:starts[i + 1]]`.
+
+    Groups ascend lexicographically.
+    """
 
     order: Codes
     starts: Codes
@@ -287,7 +292,7 @@ def number_words(words: Codes, row_bits: int) -> Codes:
 
 
 def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
-    """Group rows by words that carry the row number in their last bits; return the word of each group as well."""
+    """Group rows by words whose last bits are the row number; return the word of each group as well."""
     rows, bits = len(words), np.uint64(row_bits)
     words = sort_words(words)
     order = empty_large(rows, np.uint32 if row_bits <= 32 else np.int64)
@@ -297,16 +302,16 @@ def group_words(words: Codes, row_bits: int) -> tuple[Grouping, Codes]:
         words[part] >>= bits
         return run_starts(words[part])[:-1] + part.start
 
-    # Parts that begin with a group know nothing of each other.
+    # Parts begin with a group, so that threads can number them independently.
     firsts = [int(np.searchsorted(words, words[block.start] >> bits << bits)) for block in blocks(rows) if rows]
     starts = np.concatenate([*spread(split, [slice(*ends) for ends in pairwise([*firsts, rows])]), [rows]])
     return Grouping(order, starts), words[starts[:-1]]
 
 
 def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
-    """Return one word a row that ascends as the vectors do, and the number of bits used.
+    """Return one word per row that orders rows as their vectors do, and the number of bits used.
 
-    Fields that do not fit any more are made room for by replacing the word so far with its dense rank.
+    Where the next field does not fit, the word so far is replaced by its dense rank.
     """
     rows = len(columns[0]) if columns else 0
     words, bits = np.zeros(rows, dtype=np.uint64), 0
@@ -322,7 +327,7 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
 
 
 def one_of_each(codes: Codes, size: int) -> Codes:
-    """Return a row of every code below `size`, all of which occur; mostly they do so among the first rows."""
+    """Return one row of every code below `size`, all of which occur, mostly among the first rows."""
     rows = np.full(size, -1, dtype=np.int64)
     for start in range(0, len(codes), LARGE):
         block = codes[start : start + LARGE]
@@ -333,9 +338,9 @@ def one_of_each(codes: Codes, size: int) -> Codes:
 
 
 def distinct_codes(codes: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct ones of numbers from 0, ascending, and the place of each number among them.
+    """Return the distinct values of non-negative integers, ascending, and each number's index among them.
 
-    Numbers that are not much larger than they are many are looked up in a table, others are sorted once.
+    If the largest number is not much larger than their count they are looked up in a table, otherwise sorted once.
 
     >>> [part.tolist() for part in distinct_codes(np.array([4, 0, 4, 2]))]
     [[0, 2, 4], [2, 0, 2, 1]]

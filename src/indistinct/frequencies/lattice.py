@@ -91,7 +91,7 @@ OUT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolledUp:
-    """The classes of a node: their words, and what a model needs to know of them."""
+    """The classes of a node: their words, and the histograms that a model needs."""
 
     levels: tuple[int, ...]
     words: Codes
@@ -103,7 +103,7 @@ class RolledUp:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The base cells of a table with their hierarchies: where every roll-up starts."""
+    """The original cells of a table with their hierarchies, from which every roll-up starts."""
 
     frequencies: FrequencySet
     taxonomies: tuple[Taxonomy, ...]
@@ -115,7 +115,7 @@ class Cells:
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """The word and the shift of each column's field; no field lies across two words."""
+        """The word and the shift of each column's field; a field never spans two words."""
         found, word, used = [], 0, 0
         for width in self.widths:
             if used + width > WORD:
@@ -126,14 +126,14 @@ class Cells:
 
     @cached_property
     def base(self) -> RolledUp:
-        """The cells themselves: every column raw."""
+        """The classes of the raw node: the cells themselves."""
         words = np.zeros((len(self.frequencies), self.places[-1][0] + 1), dtype=np.uint64)
         for column, (word, shift) in enumerate(self.places):
             words[:, word] |= self.frequencies.vectors[:, column].astype(np.uint64) << np.uint64(shift)
         return RolledUp((0,) * len(self.widths), words, self.frequencies.classes)
 
     def step(self, column: int, start: int, stop: int) -> Codes:
-        """Return the table that takes a column's nodes from one level to a coarser one, or out, as shifted fields."""
+        """Return the table from a column's nodes on one level to those on a coarser one, or to 0, as shifted fields."""
         ancestors = self.taxonomies[column].ancestors
         table = np.zeros(1 << self.widths[column], dtype=np.uint64)
         if stop != OUT:

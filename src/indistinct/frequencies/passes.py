@@ -1,7 +1,9 @@
-"""What a pass over rows counts of open parts: for each kind of pass, what one batch tells and how answers are added up.
+"""What a pass over rows counts about open parts.
 
-Rows are keys (`sort_keys.py`), parts are leaves of a tree of cuts. Nothing here knows where batches come from, so that
-engines may run them one after the other, or beside each other and add up what came of it.
+The counts of one batch, and how those of several batches are merged.
+
+Rows are keys (`KeyColumn`), parts are leaves of a tree of cuts. Nothing here depends on where batches come from, so
+that engines may count them one after another, or in parallel, and merge the results.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,12 +22,12 @@ from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import Domain, plain_column
 
 NOBODY = -1
-"""The part of a row that nobody asks about."""
+"""The part of a row that belongs to no open part."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeySets:
-    """Sets of keys at which nodes of a tree are cut: keys of the set go to the left child, all others to the right.
+    """Sets of keys at which nodes of a tree are cut: keys in the set go to the left child, all others to the right.
 
     `of_node` is the set of each node, -1 for none; `members` has the keys of set `i` from `starts[i]` on, ascending.
     """
@@ -45,7 +47,7 @@ class KeySets:
         return cls(of_node, starts_of([len(each) for each in own]), np.concatenate(own))
 
     def hold(self, nodes: Codes, keys: Codes) -> Codes:
-        """Return whether each key is in the set of its node, which has one."""
+        """Return whether each key is in the set of its node, which must have one."""
         size = np.uint64(1 + max(int(self.members.max(initial=0)), int(keys.max(initial=0))))
         owners = np.repeat(np.arange(len(self.starts) - 1, dtype=np.uint64), np.diff(self.starts))
         known, wanted = owners * size + self.members, self.of_node[nodes].astype(np.uint64) * size + keys
@@ -54,10 +56,10 @@ class KeySets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyTree:
-    """A tree of cuts over keys: an inner node sends keys up to `cut` to its left child, others to its right one.
+    """A tree of cuts over keys: an inner node sends keys up to `cut` to its left child, others to its right child.
 
-    A node that has one of the `sets` sends the keys of that set to its left child. A leaf has axis -1 and in `left` the
-    number of its part, or `NOBODY`.
+    A node with one of the `sets` sends the keys of that set to its left child. A leaf has axis -1 and in `left` the
+    number of its part, or -1 (no open part).
     """
 
     axis: Codes
@@ -67,7 +69,7 @@ class KeyTree:
     sets: KeySets | None = None
 
     def parts_of(self, keys: Codes) -> Codes:
-        """Return the part of every row of a matrix of keys, all rows one step down the tree at a time."""
+        """Return the part of every row of a matrix of keys; all rows go down one level of the tree at a time."""
         nodes, moving = np.zeros(len(keys), dtype=np.intp), np.arange(len(keys))
         moving = moving[self.axis[nodes] >= 0]
         while len(moving):
@@ -84,7 +86,7 @@ class KeyTree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
-    """How keys fall into buckets, by part and column: `(key - low) >> shift`, which is below `buckets`."""
+    """The bucket of a key, by part and column: `(key - low) >> shift`, which is below `buckets`."""
 
     low: Codes
     shift: Codes
@@ -92,7 +94,7 @@ class Scale:
 
     @classmethod
     def between(cls, low: Codes, high: Codes, buckets: int) -> "Scale":
-        """Return buckets, a power of two of them at most, for keys between some bounds."""
+        """Return the scale that divides the keys between these bounds into at most `buckets`, a power of two."""
         room = buckets.bit_length() - 1
         shift = [max(int(width).bit_length() - room, 0) for width in (high - low).ravel().tolist()]
         return cls(low, np.array(shift, dtype=np.uint64).reshape(low.shape), buckets)
@@ -100,7 +102,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Of each part: its rows; by column its smallest and largest key, and how many rows fall into each bucket."""
+    """For each part its rows; for each of its columns the smallest and largest key, and the rows of each bucket."""
 
     rows: Codes
     low: Codes
@@ -108,13 +110,13 @@ class Survey:
     counts: Codes
 
     def plus(self, other: "Survey") -> "Survey":
-        """Return what two batches tell together."""
+        """Return the survey of two batches together."""
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         return Survey(self.rows + other.rows, low, high, self.counts + other.counts)
 
 
 def survey_rows(keys: Codes, tree: KeyTree, scale: Scale) -> Survey:
-    """Return what the rows of a batch tell of open parts."""
+    """Return the survey of one batch."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(scale.low))
     parts, columns = scale.low.shape
     low = np.full((parts, columns), LAST, dtype=np.uint64)
@@ -133,7 +135,7 @@ def survey_rows(keys: Codes, tree: KeyTree, scale: Scale) -> Survey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueTally:
-    """How often each owner has each value, ascending by owner and then by value."""
+    """The number of rows with each value of each owner, ascending by owner and then by value."""
 
     owners: Codes
     values: Codes
@@ -141,7 +143,7 @@ class ValueTally:
 
     @classmethod
     def of(cls, owners: Codes, values: Codes, counts: Codes | None = None) -> "ValueTally":
-        """Count pairs, each once or as often as is said."""
+        """Count pairs of owner and value, each once or `counts` times."""
         order = np.lexsort((values, owners))
         owners, values = owners[order], values[order]
         fresh = np.ones(len(order), dtype=bool)
@@ -153,21 +155,21 @@ class ValueTally:
 
     @classmethod
     def merged(cls, tallies: Sequence["ValueTally"]) -> "ValueTally":
-        """Return what several batches tell together."""
+        """Return the tally of several batches together."""
         if len(tallies) == 1:
             return tallies[0]
         parts = ("owners", "values", "counts")
         return cls.of(*(np.concatenate([getattr(tally, part) for tally in tallies]) for part in parts))
 
     def of_owner(self, owner: int) -> tuple[Codes, Codes]:
-        """Return the values of one owner, and how often it has each."""
+        """Return the values of one owner, and the count of each."""
         first, last = np.searchsorted(self.owners, [owner, owner + 1])
         return self.values[first:last], self.counts[first:last]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyRanges:
-    """One range of keys in each part, along one column, and the bits that do not matter in it."""
+    """One range of keys in each part, along one column, and the number of low bits that are ignored in it."""
 
     column: Codes
     low: Codes
@@ -177,9 +179,9 @@ class KeyRanges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """What lies in a range of each part: `(key - low) >> shift` with its rows; and the largest key before the range.
+    """The rows in a range of each part, by bucket `(key - low) >> shift`; and the largest key before the range.
 
-    `led` says whether there is one.
+    `led` is False where there is none.
     """
 
     tally: ValueTally
@@ -188,14 +190,14 @@ class Within:
 
     @staticmethod
     def merged(several: Sequence["Within"]) -> "Within":
-        """Return what several batches tell together."""
+        """Return the counts of several batches together."""
         before = np.maximum.reduce([each.before for each in several])
         led = np.logical_or.reduce([each.led for each in several])
         return Within(ValueTally.merged([each.tally for each in several]), before, led)
 
 
 def rows_within(keys: Codes, tree: KeyTree, ranges: KeyRanges) -> Within:
-    """Return what the rows of a batch tell of a range in each open part."""
+    """Return the counts of one batch for one range in each open part."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(ranges.column))
     before, led = np.zeros(len(rows), dtype=np.uint64), np.zeros(len(rows), dtype=bool)
     some = keys[order, ranges.column[owners]]
@@ -211,7 +213,7 @@ def rows_within(keys: Codes, tree: KeyTree, ranges: KeyRanges) -> Within:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """Where each part is to be cut along one column: into a segment up to each of its ends, and one behind the last.
+    """Where each part is to be divided along one column: a segment up to each of its ends, and one after the last.
 
     Part `i` has the ends `ends[starts[i]:starts[i + 1]]`, which ascend.
     """
@@ -222,27 +224,27 @@ class Segments:
 
     @property
     def firsts(self) -> Codes:
-        """Return the number of each part's first segment, and the number of all as the last entry."""
+        """Return the number of each part's first segment, and the number of all segments as the last entry."""
         return self.starts + np.arange(len(self.starts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segmented:
-    """The rows of each segment, and how often each value of a key occurs there."""
+    """The rows of each segment, and the count of each value of a key in it."""
 
     sizes: Codes
     tallies: Mapping[Key, ValueTally]
 
     @staticmethod
     def merged(several: Sequence["Segmented"]) -> "Segmented":
-        """Return what several batches tell together."""
+        """Return the counts of several batches together."""
         sizes = np.sum([each.sizes for each in several], axis=0)
         keys = several[0].tallies
         return Segmented(sizes, {key: ValueTally.merged([each.tallies[key] for each in several]) for key in keys})
 
 
-def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mapping[Key, Codes]) -> Segmented:
-    """Return what the rows of a batch tell of segments; `codes` has the value of every row for some keys."""
+def rows_by_segment(keys: Codes, codes: Mapping[Key, Codes], tree: KeyTree, segments: Segments) -> Segmented:
+    """Return the counts of one batch by segment; `codes` has the value of every row for some keys."""
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(segments.column))
     some, own = keys[order, segments.column[owners]], np.empty(len(order), dtype=np.int64)
     firsts, bounds = segments.firsts, np.append(starts, len(order))
@@ -256,7 +258,7 @@ def rows_by_segment(keys: Codes, tree: KeyTree, segments: Segments, codes: Mappi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledRows:
-    """Some rows of a table as keys and codes, equal ones once, with their number."""
+    """Some rows of a table as keys and codes: distinct rows with their counts."""
 
     keys: Codes
     codes: Mapping[Key, Codes]
@@ -264,7 +266,7 @@ class SampledRows:
 
     @classmethod
     def of(cls, keys: Codes, codes: Mapping[Key, Codes], counts: Codes) -> "SampledRows":
-        """Return rows with equal ones united."""
+        """Return rows with equal ones merged."""
         rows = np.column_stack([keys, *(each.astype(np.uint64) for each in codes.values())])
         rows, owners = np.unique(rows, axis=0, return_inverse=True)
         counts = np.bincount(np.asarray(owners).ravel(), weights=counts, minlength=len(rows)).astype(np.int64)
@@ -274,17 +276,17 @@ class SampledRows:
 
     @staticmethod
     def merged(several: Sequence["SampledRows"]) -> "SampledRows":
-        """Return what several batches tell together."""
+        """Return the sample of several batches together."""
         codes = {key: np.concatenate([each.codes[key] for each in several]) for key in several[0].codes}
         keys, counts = (np.concatenate([getattr(each, name) for each in several]) for name in ("keys", "counts"))
         return SampledRows.of(keys, codes, counts)
 
 
 def sample_rows(keys: Codes, codes: Mapping[Key, Codes], limit: int) -> SampledRows:
-    """Return the rows of a batch whose content hashes to no more than a limit below 2^64.
+    """Return the rows of a batch whose content hashes to at most a limit below 2^64.
 
-    Who is in the sample depends neither on the order of rows nor on where they lie, so every engine draws the same one.
-    Equal rows are in it together.
+    The sample depends neither on the order of rows nor on their partitions, so every engine draws the same one. Equal
+    rows are in it together or not at all.
     """
     words = np.zeros(len(keys), dtype=np.uint64)
     for column in [*keys.T, *codes.values()]:
@@ -295,7 +297,7 @@ def sample_rows(keys: Codes, codes: Mapping[Key, Codes], limit: int) -> SampledR
 
 
 def _mix(words: Codes) -> Codes:
-    """Return words in which every bit depends on every bit of before (splitmix64)."""
+    """Return words mixed so that every bit depends on every bit of the input (splitmix64)."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -303,9 +305,9 @@ def _mix(words: Codes) -> Codes:
 
 
 def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
-    """Return, by column, the smallest key of a batch behind each of some cuts.
+    """Return, by column, the smallest key of a batch after each of some cuts.
 
-    Answers of several batches are added up by their minimum; `LAST` stands for none.
+    Answers of several batches are merged by their minimum; `LAST` means that there is none.
     """
     found = []
     for index, own in enumerate(cuts):
@@ -316,7 +318,7 @@ def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
 
 
 def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
-    """Return the rows of each part, those of open parts in order, where each part that has any begins, and owners."""
+    """Return (rows of each part, rows of open parts in order, where each part with rows begins, owners)."""
     chosen = np.flatnonzero(parts >= 0)
     order = chosen[np.argsort(parts[chosen].astype(np.int32), kind="stable")]
     owners = parts[order]
@@ -325,18 +327,17 @@ def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
 
 
 MISSING = 0
-"""The key of a missing value in a column without a domain: below all others."""
+"""The key of a missing value in a column without a domain: smaller than all others."""
 SIGN = np.uint64(1 << 63)
 LAST = np.uint64((1 << 64) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyColumn:
-    """A column as sort keys: the ranks of its codes where there is a `domain`, else a bit pattern of each value.
+    """A column as sort keys: the ranks of its codes where there is a `domain`, otherwise a bit pattern of each value.
 
-    `kind` is the Arrow type that values have in a domain. Of another table values that the domain lacks may be
-    `strange`: their key is the last of all, and no rank. A number `between` two that are known has the rank of the
-    larger.
+    `kind` is the Arrow type of values in a domain. With `strange`, values outside the domain are allowed and get the
+    last key instead of a rank. With `between`, a number between two known ones has the rank of the larger.
 
     >>> numbers = KeyColumn("height", pa.float64())
     >>> keys = numbers.keys(pa.chunked_array([[1.5, None, -0.0, 0.0, -2.0]]))
@@ -377,7 +378,7 @@ class KeyColumn:
         return keys
 
     def _keys_beside(self, cells: pa.ChunkedArray, strangers: Sequence[Any]) -> Codes:
-        """Return the key of every cell, `LAST` for some that are not in the domain."""
+        """Return the key of every cell, `LAST` for values outside the domain."""
         if self.domain is None or self.ranks is None:
             raise AssertionError("values are strange to a domain")
         plain = plain_column(self.name, cells)
@@ -393,7 +394,7 @@ class KeyColumn:
         return keys
 
     def _ordered(self, numbers: Codes) -> Codes:
-        """Return 64 bits for each number that ascend as the numbers do."""
+        """Return for each number 64 bits in the same order as the numbers."""
         if pa.types.is_unsigned_integer(self.kind):
             return numbers.astype(np.uint64)
         if not pa.types.is_floating(self.kind):
@@ -401,11 +402,11 @@ class KeyColumn:
         if not np.isfinite(numbers).all():
             check_finite(self.name, numbers)
         bits = (numbers + 0.0).view(np.int64)  # -0.0 and 0.0 are one value
-        # Negative numbers ascend as their bits descend: all bits of those are turned, else the sign alone.
+        # Negative numbers ascend as their bits descend: all their bits are inverted; otherwise only the sign is.
         return (bits ^ (bits >> 63 | SIGN.view(np.int64))).view(np.uint64)
 
     def values(self, keys: Codes) -> pa.Array:
-        """Return the values that keys of a column without a domain stand for, null for missing ones."""
+        """Return the values of keys of a column without a domain, null for missing ones."""
         absent, bits = keys == MISSING, keys - np.uint64(1)
         if pa.types.is_unsigned_integer(self.kind):
             numbers = bits
@@ -425,12 +426,12 @@ def has_keys(kind: pa.DataType) -> bool:
 
 
 def plain_type(name: str, kind: pa.DataType) -> pa.DataType:
-    """Return the type that values of a column have in a domain."""
+    """Return the type that the column's values have in a domain."""
     return plain_column(name, pa.chunked_array([], type=kind)).type
 
 
 def key_matrix(batch: pa.Table, columns: Sequence[KeyColumn], needed: Iterable[int]) -> Codes:
-    """Return the keys of a batch, one row of the matrix for each row of it; only some columns are filled."""
+    """Return the keys of a batch, rows × columns; only the needed columns are filled."""
     keys = np.empty((batch.num_rows, len(columns)), dtype=np.uint64, order="F")
     for index in needed:
         keys[:, index] = columns[index].keys(batch[columns[index].name])
@@ -438,7 +439,7 @@ def key_matrix(batch: pa.Table, columns: Sequence[KeyColumn], needed: Iterable[i
 
 
 def _counting(kind: pa.DataType) -> pa.DataType:
-    """Return the type of numbers that the bits of keys are taken from."""
+    """Return the number type whose bits the keys are taken from."""
     if pa.types.is_unsigned_integer(kind):
         return pa.uint64()
     if pa.types.is_floating(kind):
@@ -447,15 +448,15 @@ def _counting(kind: pa.DataType) -> pa.DataType:
 
 
 def _narrow(kind: pa.DataType) -> pa.DataType:
-    """Return the type of numbers from which values are made."""
+    """Return the number type from which values are converted back."""
     return pa.int32() if pa.types.is_date32(kind) else kind if not pa.types.is_timestamp(kind) else pa.int64()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownValues:
-    """What is known of a column's values: the distinct ones, None where they are more than `most`.
+    """The distinct values of a column seen so far, None if there are more than `most`.
 
-    Of a column that is `keyed` the smallest and the largest key are known, and whether some are missing.
+    For a `keyed` column the smallest and largest keys are recorded, and whether values are missing.
     """
 
     name: str
@@ -469,13 +470,13 @@ class KnownValues:
 
     @classmethod
     def nothing(cls, name: str, kind: pa.DataType, most: int, *, keyed: bool) -> "KnownValues":
-        """Return what is known of a column of an Arrow type before its first row."""
+        """Return the state of a column of an Arrow type before its first row."""
         plain = plain_type(name, kind)
         plain = plain.value_type if isinstance(plain, pa.DictionaryType) else plain
         return cls(name, plain, most, pa.chunked_array([], type=plain), keyed)
 
     def plus(self, cells: pa.ChunkedArray) -> "KnownValues":
-        """Return what is known after some more rows."""
+        """Return the state after further rows."""
         low, high, missing = self.low, self.high, self.missing
         if self.keyed:
             keys = KeyColumn(self.name, self.kind).keys(cells)
@@ -490,7 +491,7 @@ class KnownValues:
         return replace(self, distinct=self._if_few(more), low=low, high=high, missing=missing)
 
     def merged(self, other: "KnownValues") -> "KnownValues":
-        """Return what is known of the rows of both."""
+        """Return the state for the rows of both."""
         both = None
         if self.distinct is not None and other.distinct is not None:
             both = _join_distinct(self.distinct, other.distinct)
@@ -502,7 +503,7 @@ class KnownValues:
 
 
 def values_of(known: Mapping[str, KnownValues], batch: pa.Table, columns: Sequence[str]) -> dict[str, KnownValues]:
-    """Return what is known of columns after the rows of one more batch."""
+    """Return the states of columns after the rows of one more batch."""
     return {name: known[name].plus(batch[name]) for name in columns}
 
 

@@ -1,8 +1,8 @@
-"""Which column tells people apart, judged by what its values determine and not by its name: models then count people.
+"""Find the person ID of a table by what its values determine, not by its name, so that models count people.
 
-Somebody's rows agree on what does not change from visit to visit, such as sex and date of birth, and these are
-independent of each other. What a postcode or a diagnosis determines is coarser versions of itself: towns, regions and
-chapters lie inside each other.
+A person's rows agree on what does not change from visit to visit, such as sex and date of birth, and these attributes
+are independent of each other. What a postcode or a diagnosis determines are coarser versions of itself: towns, regions
+and chapters are nested in each other.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,14 +15,14 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
 from indistinct.machine.ordering import distinct
 
-# A person has a few rows, and enough people have more than one.
+# Limits for a person ID: fewest people, fewest people with several rows (number and share), most rows of a person.
 FEWEST_PEOPLE, FEWEST_REPEATED, REPEATED_ROWS, MOST_ROWS = 20, 10, 0.05, 50
-# Share of people with several rows whose value is always the same; of one value beyond which that says nothing; and the
-# difference of shares that does not count.
+# CONSTANT: share of people with several rows whose value is always the same. NEARLY_ALL: share of rows with a single
+# value above which the column says nothing. NEARLY_PURE: difference of shares that is ignored.
 CONSTANT, NEARLY_ALL, NEARLY_PURE = 0.95, 0.8, 0.005
-# Share of the values of one column, among those that people share, for which the other differs.
+# Share of the values of one column, among those that several people share, for which the other column differs.
 INDEPENDENT = 0.2
-# People that the determined columns tell apart, as a share; or so many independent columns.
+# Share of people that the determined columns must distinguish; or this number of independent columns.
 TOLD_APART, SEVERAL = 0.3, 3
 
 
@@ -37,9 +37,9 @@ class CodedColumn:
 def likely_person(
     columns: Mapping[str, CodedColumn], candidates: Sequence[str], *, named: Collection[str] = ()
 ) -> str | None:
-    """Return the column whose values are people with several rows, None if there is none.
+    """Return the column that identifies people with several rows, None if there is none.
 
-    Only `candidates` are looked at. One that is `named` like a person needs to determine just one other column.
+    Only `candidates` are considered. One that is `named` like a person ID needs to determine just one other column.
     """
     passing: dict[str, tuple[int, float]] = {}
     for name in candidates:
@@ -51,16 +51,16 @@ def likely_person(
         if (name in named and stable) or _tells_people(stable, groups.size):
             passing[name] = groups.size, float(np.mean([share for _, share in judged if share >= CONSTANT]))
     chosen = [name for name in passing if name in named] or list(passing)
-    # A date of birth that few people share determines nearly as much as a person, but only nearly.
+    # A date of birth that few people share determines nearly as much as a person ID, but not quite.
     purest = max((passing[name][1] for name in chosen), default=1.0)
     chosen = [name for name in chosen if passing[name][1] >= purest - NEARLY_PURE]
-    # Whose rows lie inside another's are visits or cases of that person.
+    # A column nested in another one identifies visits or cases of that person.
     return min(chosen, key=lambda name: passing[name][0], default=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Groups:
-    """The rows of a column, sorted by its values; missing ones are left out."""
+    """The rows of a column, sorted by its values, without missing ones."""
 
     order: Codes
     starts: Codes
@@ -87,9 +87,9 @@ class _Groups:
         return len(self.starts)
 
     def determined(self, column: CodedColumn) -> tuple[Codes, float]:
-        """Return a value that a column has in each group, -1 where it has none, and how often it is the only one.
+        """Return a column's value in each group (-1 for none), and how often it is the only value of the group.
 
-        That is a share of the groups that can tell; of a column that is nearly always the same it is 0.
+        That is a share of the groups with several known values; it is 0 for a column that is nearly constant.
         """
         codes = column.codes[self.order].astype(np.int64)
         absent = codes == column.missing
@@ -103,7 +103,7 @@ class _Groups:
 
 
 def _tells_people(stable: Sequence[Codes], people: int) -> bool:
-    """Return whether columns that are the same in all rows of a value are many and independent, as a person's are."""
+    """Return whether the columns that are constant in each group are many and independent, as a person's are."""
     chosen: list[Codes] = []
     for values in sorted(stable, key=lambda each: -len(distinct(each))):
         if all(_independent(values, other) and _independent(other, values) for other in chosen):
@@ -114,7 +114,7 @@ def _tells_people(stable: Sequence[Codes], people: int) -> bool:
 
 
 def _any_pair(stable: Sequence[Codes], people: int) -> bool:
-    """Return whether some two columns are independent: the one with the most values may be another name of a person."""
+    """Return whether two columns are independent, apart from the one with the most values, which may be another ID."""
     return any(
         _independent(one, two) and _independent(two, one) and _told_apart([one, two]) >= TOLD_APART * people
         for one, two in combinations(stable, 2)
@@ -127,7 +127,7 @@ def _told_apart(columns: Sequence[Codes]) -> int:
 
 
 def _independent(one: Codes, two: Codes) -> bool:
-    """Return whether groups that share a value of one column often differ in the other."""
+    """Return whether groups with the same value of one column often differ in the other."""
     known = (one >= 0) & (two >= 0)
     order = np.argsort(one[known], kind="stable")
     first, second = one[known][order], two[known][order]

@@ -1,4 +1,4 @@
-"""Pieces: rows of a cell that go to one class together, for recodings that may part rows with equal vectors."""
+"""Pieces: rows of a cell that go to one class together, for recodings that may split rows with equal vectors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ from indistinct.machine.ordering import distinct
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Piece `i` is `counts[i]` rows of cell `cells[i]` in class `class_ids[i]`; a negative class drops them.
+    """Piece `i` is `counts[i]` rows of cell `cells[i]` in class `class_ids[i]`; a negative class suppresses them.
 
-    `joint[i]` is the code of their sensitive values together, where a model or metric looks at these.
+    `joint[i]` is the joint code of their sensitive values, where a model or metric needs it.
     """
 
     cells: Codes
@@ -27,7 +27,7 @@ class Pieces:
 
     @classmethod
     def of(cls, frequencies: FrequencySet) -> "Pieces":
-        """Return the rows of a table in one class: those with equal vectors and sensitive values are one piece."""
+        """Return the rows of a table as one class; rows with equal vectors and sensitive values are one piece."""
         if frequencies.joint is None:
             cells, joint, counts = np.arange(len(frequencies), dtype=np.int32), None, frequencies.counts
         else:
@@ -46,7 +46,7 @@ class Pieces:
         return Pieces(self.cells[pieces], joint, self.counts[pieces], self.class_ids[pieces])
 
     def in_order(self) -> "Pieces":
-        """Return the pieces as a recoding by row has them: ascending by cell, sensitive values and class."""
+        """Return the pieces in the order of a recoding by row: ascending by cell, sensitive values and class."""
         keys = [self.class_ids, self.cells] if self.joint is None else [self.class_ids, self.joint, self.cells]
         found = self.take(np.lexsort(keys))
         return Pieces(
@@ -57,11 +57,11 @@ class Pieces:
         )
 
     def divided(self, frequencies: FrequencySet) -> "Pieces":
-        """Return pieces without sensitive values in order, with those that come next in the order of their cell."""
+        """Return the pieces with sensitive values, taken in the order of the rows of each cell."""
         whole = replace(self, joint=None).in_order()
         if frequencies.joint is None:
             return whole
-        # The pieces and the histograms of the cells lie along the same line of rows, which is cut at the ends of both.
+        # The pieces and the histograms of the cells cover the same sequence of rows, which is cut at the ends of both.
         histogram = frequencies.joint.histogram
         ends = np.cumsum(histogram.counts), np.cumsum(whole.counts)
         cuts = distinct(np.concatenate([[0], *ends]))
@@ -70,7 +70,7 @@ class Pieces:
         return replace(found, joint=histogram.codes[entries], counts=np.diff(cuts)).in_order()
 
     def column(self, frequencies: FrequencySet, name: str) -> Codes:
-        """Return the code that each piece has in a column, quasi-identifying or sensitive."""
+        """Return the code of each piece in a column, quasi-identifying or sensitive."""
         if name in frequencies.names:
             return np.asarray(frequencies.vectors[self.cells, frequencies.names.index(name)])
         if frequencies.joint is None or self.joint is None:
@@ -78,7 +78,7 @@ class Pieces:
         return np.asarray(frequencies.joint.codes[(name,)][self.joint])
 
     def histograms(self, frequencies: FrequencySet, size: int) -> dict[Key, Histogram]:
-        """Return the histograms of so many classes, of what their sensitive values tell."""
+        """Return the histograms of `size` classes, as far as the joint codes contain them."""
         if frequencies.joint is None or self.joint is None:
             return {}
         single, class_ids = np.arange(len(self) + 1, dtype=np.int64), self.class_ids.astype(np.int32)
@@ -90,14 +90,14 @@ class Pieces:
         return found
 
     def classes(self, frequencies: FrequencySet, size: int) -> Classes:
-        """Return so many classes of pieces as a model sees them."""
+        """Return `size` classes made of pieces, as a model sees them."""
         kept = self.class_ids >= 0
         sizes = np.bincount(self.class_ids[kept], weights=self.counts[kept], minlength=size).astype(np.int64)
         return Classes(sizes, self.histograms(frequencies, size))
 
 
 def join_pieces(several: Iterable[Pieces]) -> Pieces:
-    """Return the pieces of several lists as one list, the classes of each list behind those before it."""
+    """Return the pieces of several lists as one list; the classes of each list follow those of the lists before it."""
     lists = list(several)
     sizes = np.array([pieces.size for pieces in lists])
     firsts = np.cumsum(sizes) - sizes

@@ -1,7 +1,7 @@
-"""Cells with the people of a population beside their rows, so that classes of cells know both.
+"""Cells with the people of a population in addition to their rows, so that classes of cells count both.
 
-A population is a histogram of its own key, `POPULATION`: it merges by `regroup` as every other one does, and people who
-stand in two cells are one person in their union.
+A population is a histogram with its own key, `POPULATION`: it merges by `regroup` like every other histogram, and
+people with rows in two cells are counted once in their union.
 """
 
 from dataclasses import dataclass, replace
@@ -15,10 +15,10 @@ from indistinct.machine.arrays import Codes
 
 
 def people_of_cells(population: FrequencySet) -> Histogram:
-    """Return the people of each cell of a population as a histogram, its rows where people were not counted."""
+    """Return the people of each cell of a population as a histogram; its rows where people were not counted."""
     persons = population.classes.histograms.get((PERSON,))
     if persons is not None:
-        # One more code than there are people: a histogram with a single code counts rows.
+        # One more code than people, because a histogram with a single code counts rows.
         return replace(persons, reference=np.append(persons.reference, 0), texts=(), taxonomy=None)
     cells = len(population)
     return Histogram(
@@ -30,10 +30,10 @@ def people_of_cells(population: FrequencySet) -> Histogram:
 
 
 def with_population(frequencies: FrequencySet, population: FrequencySet, *, absent: bool = False) -> FrequencySet:
-    """Count, for each cell, the people of a population who have its values; both are counted in the same domains.
+    """Return the cells with, for each, the people of a population who have its values.
 
-    With `absent` there is also a cell without rows for every combination of values that only the population has: where
-    a recoding says what becomes of every combination, these people stand in a class, too.
+    Both are counted in the same domains. With `absent` there is also a cell without rows for every combination of
+    values that only the population has: a recoding of every combination puts these people into a class, too.
 
     >>> cells = FrequencySet(("age",), np.array([[1], [3]]), Classes(np.array([1, 2])))
     >>> register = FrequencySet(("age",), np.array([[0], [1], [3]]), Classes(np.array([7, 4, 2])))
@@ -62,10 +62,10 @@ def with_population(frequencies: FrequencySet, population: FrequencySet, *, abse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationByClass:
-    """The people of a population who match each published class; the last entry counts those who match none.
+    """The people of a population who match each published class; the last entry counts those who match no class.
 
-    `size` is the number of people, or rows, of the population, and `several` how many combinations of their values
-    match more than one class.
+    `size` is the number of people, or rows, of the population, and `several` the number of combinations of their values
+    that match more than one class.
     """
 
     histogram: Histogram
@@ -79,7 +79,7 @@ class PopulationByClass:
 
     @property
     def outside(self) -> int:
-        """The people of the population who match none."""
+        """The people of the population who match no class."""
         return int(self._all[-1])
 
     @property
@@ -92,7 +92,7 @@ class PopulationByClass:
 
 
 def require_population(members: Codes, population: Codes) -> None:
-    """Raise unless a population has at least as many people in every class, or cell, as a table has."""
+    """Raise `InputError` unless a population has at least as many people in every class, or cell, as the table."""
     fewer = int((population < members).sum())
     if fewer:
         raise InputError(

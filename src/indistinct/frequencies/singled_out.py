@@ -1,9 +1,10 @@
 """Members who are unique on published columns: on one, on two, and on all of them together.
 
-Nothing is recoded here. Missing is a value, as in every other count. A member is a row, or a person where people are
-known; a member is *alone* on some columns if no other member has the same values in them. Where classes are given, each
-set of columns is counted with the class of the row as well. A member who is alone on some columns is alone on more of
-them, so that all columns with the class decide how many are alone; smaller sets say which columns are the reason.
+Values are compared as published, and missing is a value. A member is a row, or a person where there is a person ID; a
+member is *alone* (unique) on some columns if no other member has the same values in them. Where classes are given, each
+set of columns is also counted together with the class of the row. A member who is alone on some columns is alone on
+more of them, so that all columns with the class decide how many are alone; smaller sets show which columns are the
+reason.
 """
 
 import math
@@ -24,26 +25,26 @@ from indistinct.frequencies.value import CLASS, Key
 from indistinct.machine.arrays import Codes, is_large, spread
 
 MOST_WORK = 1_000_000_000
-"""Rows times pairs of columns that are counted. Of more, the pairs of the columns with the most values are."""
+"""Rows times pairs of columns that are counted. With more, only pairs of the columns with the most values are."""
 MOST_CELLS = 20_000_000
-"""Cells that an engine beyond memory gives at once. Of more it counts each set of columns by a query."""
+"""Cells that an engine beyond memory returns at once. With more, it counts each set of columns by a query."""
 MOST_COUNTED = 20_000_000
-"""Rows times pairs that such an engine counts one by one: pairs say which columns are the reason, and no more."""
+"""Rows times pairs that such an engine counts one by one; pairs only show which columns are the reason."""
 LARGEST_TABLE = 1 << 21
-"""Pairs of values up to which a table of all of them is faster than a sort."""
+"""Number of pairs of values up to which a table of all pairs is faster than a sort."""
 TOGETHER = 4
-"""Pairs that are counted before it is asked whether all members who are alone are explained."""
+"""Number of pairs counted between two checks of whether all members who are alone are explained."""
 REPORTED = 10
-"""Sets of columns that are named, those that single out most first."""
+"""Number of sets of columns that are named, those with the most unique members first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SingledOut:
-    """The number of members who are alone on some columns together: between `least` and `most` of all `members`.
+    """The number of members who are unique on some columns together: from `least` to `most` of all `members`.
 
-    Both are the same where all columns were counted. `by_columns` are the sets of columns that single out most, a set
-    only if it singles out a member whom no smaller set does; a key that begins with `CLASS` is counted with the class
-    of the row. `counted` of `sets` sets were counted for that.
+    Both are the same where all columns were counted. `by_columns` are the sets of columns with the most unique members;
+    a set is only listed if it has a unique member that no smaller set has. A key that begins with `CLASS` is counted
+    with the class of the row. `counted` of `sets` sets were counted.
     """
 
     unit: str
@@ -57,7 +58,7 @@ class SingledOut:
 
     @property
     def exact(self) -> bool:
-        """Whether it is known exactly how many are singled out."""
+        """Whether the number of unique members is exact."""
         return self.least == self.most
 
     def share(self, alone: int) -> float:
@@ -88,7 +89,7 @@ class SingledOut:
 
 
 def without_class(key: Key) -> Key:
-    """Return the columns of a set, without the mark that it is counted with the class.
+    """Return the columns of a set, without the mark for the class.
 
     >>> without_class((CLASS, "region"))
     ('region',)
@@ -101,7 +102,7 @@ def codes_of(name: str, column: pa.ChunkedArray) -> Codes | None:
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_interval(kind):
         return None
-    if pa.types.is_floating(kind):  # what is no number is missing here, and no error: the column is only published
+    if pa.types.is_floating(kind):  # NaN is treated as missing here and raises no error: the column is only published
         wide = column.cast(pa.float32()) if pa.types.is_float16(kind) else column
         column = pc.if_else(pc.is_finite(wide), wide, pa.scalar(None, wide.type))
     try:
@@ -118,10 +119,10 @@ def singled_out(
     people: bool = False,
     classes: Codes | None = None,
 ) -> SingledOut:
-    """Return who is alone on columns, given as codes; `owners` has the member of each entry, from 0.
+    """Return the members who are unique on columns, given as codes; `owners` has the member of each entry, from 0.
 
-    `classes` has the equivalence class of each entry. An entry that stands for several rows has a negative owner, and
-    singles out no member. Columns that are None cannot be compared, so that any member may be alone on them.
+    `classes` has the equivalence class of each entry. An entry for several rows has a negative owner and makes no
+    member unique. Columns that are None cannot be compared, so that any member may be unique on them.
 
     >>> codes = {"cost": np.array([0, 1, 2, 2]), "ward": np.array([0, 0, 1, 0])}
     >>> found = singled_out(codes, np.arange(4), members=4)
@@ -149,12 +150,12 @@ def singled_out(
 
 
 def _number_of_sets(columns: int, *, with_class: bool) -> int:
-    """Return how many sets there are: columns, pairs, and all together, each without and with the class."""
+    """Return the number of sets: columns, pairs, and all together, each without and with the class."""
     return (columns * (columns + 1) // 2 + (columns > 2)) * (1 + with_class)
 
 
 def _explain(counting: "_Counting", alone: Codes) -> tuple[dict[Key, int], int]:
-    """Return the sets of columns that single out most of the members who are `alone`, and how many were counted.
+    """Return the sets of columns with the most of the `alone` members, and the number of sets that were counted.
 
     Columns come first, then pairs until every entry that is alone is explained, then all columns together.
     """
@@ -181,17 +182,19 @@ def _explain(counting: "_Counting", alone: Codes) -> tuple[dict[Key, int], int]:
 
 
 class _Sets:
-    """Sets of columns while they are counted: how many members are alone on each, and which entries on any of them."""
+    """Sets of columns during counting: the unique members of each, and the entries that are unique on any of them."""
 
     def __init__(self, counting: "_Counting") -> None:
         self.counting = counting
         self.alone: dict[Key, int] = {}
         self.single: dict[Key, Codes] = {}
-        self.union = self.plain = np.zeros(len(counting.owners), dtype=bool)  # alone on any set, and without the class
+        self.union = self.plain = np.zeros(
+            len(counting.owners), dtype=bool
+        )  # on any set, and on sets without the class
         self.counted = 0
 
     def add(self, names: Key, mask: Codes, *, with_class: bool) -> None:
-        """Add a set with the entries that are alone on it; it is kept if no part of it explains all of them."""
+        """Add a set and its unique entries; it is kept unless a part of it explains all of them."""
         key = (CLASS, *names) if with_class else names
         parts = [part for part in parts_of_set(key) if part in self.single]
         known = np.logical_or.reduce([np.zeros(len(mask), dtype=bool), *(self.single[part] for part in parts)])
@@ -207,7 +210,7 @@ class _Sets:
 
 
 def parts_of_set(key: Key) -> list[Key]:
-    """Return the single columns of a set, and these with the class where the set is counted with it.
+    """Return the single columns of a set, each with the class where the set is counted with it.
 
     >>> parts_of_set(("a", "b"))
     [('a',), ('b',)]
@@ -225,11 +228,11 @@ def count_apart(
     classes: Sequence[str] = (),
     finer: Collection[str] = (),
 ) -> SingledOut:
-    """Return who is alone on columns where each set is counted by a query: `once` counts the rows alone on a set.
+    """Count unique members where each set of columns is counted by a query; `once` returns the unique rows of a set.
 
-    `classes` are the columns that tell equivalence classes apart. All columns together are counted first. In `finer`
-    columns the query tells more values apart than we do, zeros of both signs say: with them its count is an upper bound
-    only, and the lower one is counted without them.
+    `classes` are the columns that identify equivalence classes. All columns together are counted first. In `finer`
+    columns the query distinguishes more values than this module, such as zeros of both signs: with them its count is
+    only an upper bound, and the lower bound is counted without them.
 
     >>> counts = {("a",): 1, ("b",): 0, ("a", "b"): 3}
     >>> found = count_apart(["a", "b"], 9, lambda names: counts[tuple(names)])
@@ -268,7 +271,7 @@ def count_apart(
 
 
 def most_telling(alone: Mapping[Key, int]) -> dict[Key, int]:
-    """Return the sets that single out most, by the members beyond those whom a part of the set singles out."""
+    """Return the sets with the most unique members, not counting members who are unique on a part of the set."""
 
     def gain(item: tuple[Key, int]) -> tuple[int, int]:
         key, count = item
@@ -282,7 +285,7 @@ def most_telling(alone: Mapping[Key, int]) -> dict[Key, int]:
 
 
 class _Counting:
-    """Columns as codes, and the class of each entry, while members are looked for who are alone on them.
+    """Columns as codes, and the class of each entry, from which unique members are counted.
 
     Columns with the most values come first: where there are too many pairs, theirs are counted.
     """
@@ -294,25 +297,25 @@ class _Counting:
         self.sizes = {name: int(each.max(initial=0)) + 1 for name, each in codes.items()}
         self.names = sorted(codes, key=lambda name: -self.sizes[name])
         self.codes, self.owners, self.people, self.classes = codes, owners.astype(np.int32), people, classes
-        # Codes of the first column of the pairs that are counted, joined with the class or not, and rows grouped so.
+        # Codes of the first column of the current pairs, joined with the class or not, and rows grouped by them.
         self.outer: tuple[Codes, int] = (owners, 0)
         self.grouping: Grouping | None = None
 
     def chosen(self) -> list[str]:
-        """Return the columns whose pairs are counted."""
+        """The columns whose pairs are counted."""
         names, rows = self.names, max(len(self.owners), 1) * (1 if self.classes is None else 2)
         while len(names) > 1 and rows * len(names) * (len(names) - 1) // 2 > MOST_WORK:
             names = names[:-1]
         return names
 
     def members(self, entries: Codes) -> int:
-        """Return how many members some entries are."""
+        """Return the number of members of some entries."""
         if not self.people:
             return int(np.count_nonzero(entries))
         return int(np.count_nonzero(np.bincount(self.owners[entries])))
 
     def alone_on(self, *names: str, with_class: bool = False) -> Codes:
-        """Return which entries have values in some columns, and a class if asked for, that no other member has."""
+        """Return which entries are unique on some columns, together with the class if requested."""
         columns, sizes = [self.codes[name] for name in names], [self.sizes[name] for name in names]
         if with_class and self.classes is not None:
             columns, sizes = [self.classes, *columns], [int(self.classes.max(initial=0)) + 1, *sizes]
@@ -325,14 +328,14 @@ class _Counting:
         return alone
 
     def runs_of_pairs(self, names: Sequence[str], *, with_class: bool = False) -> Iterator[list[tuple[str, str]]]:
-        """Yield all pairs of columns, a few that share their first one at a time."""
+        """Yield all pairs of columns in lists of a few that share their first column."""
         for first, outer in enumerate(names[:-1]):
             self.outer, self.grouping = self._codes_of_outer(outer, with_class=with_class), None
             for start in range(first + 1, len(names), TOGETHER):
                 yield [(outer, inner) for inner in names[start : start + TOGETHER]]
 
     def _codes_of_outer(self, name: str, *, with_class: bool) -> tuple[Codes, int]:
-        """Return the codes of the first column of pairs, joined with the class if asked for, and their number."""
+        """Return the codes of the first column of pairs, joined with the class if requested, and their number."""
         codes, size = self.codes[name], self.sizes[name]
         if not with_class or self.classes is None or not is_large(len(codes)):
             return codes, size
@@ -340,7 +343,7 @@ class _Counting:
         return joined.group_ids(), len(joined)
 
     def alone_on_pair(self, pair: tuple[str, str], *, with_class: bool = False) -> Codes:
-        """Return which entries have values in two columns that no other member has, in the same class if asked for."""
+        """Return which entries are unique on two columns, together with the class if requested."""
         outer, inner = pair
         if not is_large(len(self.owners)):
             return self.alone_on(outer, inner, with_class=with_class)
@@ -360,20 +363,20 @@ class _Counting:
 
 
 NEARLY_UNIQUE = 0.5
-"""Share of rows with a value of their own from which a column is nearly unique.
+"""Share of rows with a unique value from which a column is nearly unique.
 
-From half on, whoever knows somebody's value is more likely than not to have found one row.
+From one half on, an attacker who knows a person's value is more likely than not to have found that person's row.
 """
-# Of fewer rows, a share says little: a handful of costs always differ.
+# With fewer rows a share means little: a handful of costs always differ.
 ENOUGH_ROWS = 20
-# Of larger tables so many rows are looked at first.
+# Sample size with which larger tables are checked first.
 SAMPLE = 10_000
-# What is alone in the table is alone in a sample. This is ten deviations of chance below the share that matters.
+# A value that is unique in the table is unique in a sample. This is ten standard deviations below NEARLY_UNIQUE.
 LIKELY = 0.9 * NEARLY_UNIQUE
 
 
 def is_nearly_unique(alone: int, rows: int) -> bool:
-    """Return whether so many rows with a value of their own make a column nearly unique.
+    """Return whether this number of rows with a unique value makes a column nearly unique.
 
     >>> is_nearly_unique(3871, 4000), is_nearly_unique(30, 4000), is_nearly_unique(5, 5)
     (True, False, False)
@@ -382,14 +385,14 @@ def is_nearly_unique(alone: int, rows: int) -> bool:
 
 
 def rows_alone(column: pa.ChunkedArray) -> int:
-    """Return how many rows have a value that no other row has; 0 where a sample shows that they are few.
+    """Return the number of rows with a unique value; 0 where a sample shows that they are few.
 
-    Missing is no value. Lists and the like, and intervals of time, are not looked at.
+    Missing is no value. Lists, other nested types and intervals of time are not counted.
     """
     kind = column.type
     if pa.types.is_nested(kind) or pa.types.is_interval(kind):
         return 0
-    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # Arrow cannot take cells of these
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # Arrow cannot hash or sort cells of these
         column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
     places = sample_of(len(column))
     if len(places) < len(column) and _alone(column.take(pa.array(places))) < LIKELY * len(places):
@@ -398,9 +401,9 @@ def rows_alone(column: pa.ChunkedArray) -> int:
 
 
 def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = False) -> int:
-    """Return how many rows have a vector of codes that no other row has; 0 where a sample shows that they are few.
+    """Return the number of rows with a unique vector of codes; 0 where a sample shows that they are few.
 
-    Entry `i` stands for `counts[i]` rows, and a vector may have several entries. Of one column, code 0 may be
+    Entry `i` counts as `counts[i]` rows, and a vector may have several entries. With a single column, code 0 may be
     `missing`, which is no value.
     """
     rows, sizes = int(counts.sum()), [int(column.max(initial=0)) + 1 for column in columns]
@@ -417,17 +420,17 @@ def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = Fa
 def _vectors_alone(columns: Sequence[Codes], counts: Codes, sizes: Sequence[int], *, missing: bool) -> int:
     words, _ = pack(columns, sizes)
     several = words[counts > 1]
-    nothing = np.zeros(2 if missing else 0, dtype=words.dtype)  # the code of missing is never alone then
+    nothing = np.zeros(2 if missing else 0, dtype=words.dtype)  # the code of missing is then never unique
     words = np.concatenate([words, several, nothing])
     return _singles(np.sort(words))
 
 
 def sample_of(rows: int) -> Codes:
-    """Return the places of a sample, of all rows where they are not many."""
+    """Return the indices of a sample of the rows, of all rows if they are few."""
     if rows <= 2 * SAMPLE:
         return np.arange(rows)
     step = rows // SAMPLE
-    # One of every stretch, so that nothing that repeats in the order of rows is met each time.
+    # One row of every stretch, so that a pattern in the order of rows is not hit each time.
     return np.arange(SAMPLE) * step + np.random.default_rng(1).integers(0, step, SAMPLE)
 
 
@@ -439,7 +442,7 @@ def _alone(column: pa.ChunkedArray) -> int:
         column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         cells = column.drop_null().to_numpy()
-        # What is not a number equals nothing. Sorting is far faster than to hash what hardly repeats.
+        # NaN is unequal to everything. Sorting is far faster than hashing values that rarely repeat.
         return _singles(np.sort(cells[cells == cells]))
     return _once(column.drop_null().value_counts().field("counts").to_numpy())
 
@@ -457,7 +460,7 @@ def _alone_in_dictionaries(column: pa.ChunkedArray) -> int:
 
 
 def _singles(ordered: Codes) -> int:
-    """Return how many entries of a sorted array equal none of their neighbours."""
+    """Return the number of entries of a sorted array that differ from both neighbors."""
     fresh = np.ones(len(ordered) + 1, dtype=bool)
     fresh[1:-1] = ordered[1:] != ordered[:-1]
     return int((fresh[1:] & fresh[:-1]).sum())

@@ -1,4 +1,4 @@
-"""Slices of published values: how often each combination of columns that stay together is shown.
+"""Slices of published values: how often each combination of columns that stay together occurs.
 
 Slices may share attributes. Then they are joined on them, one slice after the other, as a tree: what a slice has in
 common with all slices before it, one of these has. A release shows rows that agree with every slice.
@@ -15,15 +15,15 @@ from indistinct.frequencies.encode import WORD, group_rows, pack
 from indistinct.machine.arrays import Codes, run_entries
 
 KNOWN = ""
-"""The name of a slice's column that joins several into one code: all that is known of a person there."""
+"""The column of a slice that joins several known columns into one code."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slice:
-    """Columns whose values stay together: unit `units[i]` shows the values `codes[name][i]` in `counts[i]` rows.
+    """Columns whose values stay together: unit `units[i]` has the values `codes[name][i]` in `counts[i]` rows.
 
-    Inside a unit nothing links the entries of one slice to those of another. Units are the buckets of a release in
-    buckets. A release in classes is one slice, and each of its entries is a unit.
+    Inside a unit nothing links the entries of one slice to those of another. In a release in buckets the units are the
+    buckets. A release in classes is one slice, in which each entry is a unit.
     """
 
     units: Codes
@@ -40,7 +40,7 @@ class Slice:
         return Slice(self.units, {name: own for name, own in self.codes.items() if name not in names}, self.counts)
 
     def known_by(self, known: Codes, columns: Sequence[str] = ()) -> "Slice":
-        """Return the slice with one code for all that is known, and some of its columns."""
+        """Return the slice with one code for all known columns, and some of its columns."""
         return Slice(self.units, {KNOWN: known, **{name: self.codes[name] for name in columns}}, self.counts)
 
 
@@ -170,11 +170,11 @@ def align(shown: Codes, own: Codes) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """What links people to sensitive values: the slices of a release and, where it is at hand, the original's tuples.
+    """What links people to sensitive values: the slices of a release and, if available, the original's tuples.
 
     `sizes` are the rows of each bucket. `tuples` has the distinct vectors of the original's attributes that are not
     sensitive, in the codes of the release (-1 for a value that it does not show), and `weights` how often each occurs;
-    None where the original is not there or cannot be compared. `public` says that the release itself shows the tuples.
+    None where the original is missing or cannot be compared. With `public`, the release itself shows the tuples.
     """
 
     slices: tuple[Slice, ...]
@@ -185,7 +185,7 @@ class Links:
     public: bool = False
 
     def home(self, name: str) -> int:
-        """Return the slice that holds a sensitive attribute."""
+        """Return the slice that contains a sensitive attribute."""
         return next(index for index, each in enumerate(self.slices) if name in each.names)
 
     @property
@@ -194,20 +194,20 @@ class Links:
         return joins_of([each.names for each in self.slices])
 
     def codes_without_sensitive(self, index: int) -> tuple[Codes, Codes | None]:
-        """Return the non-sensitive attributes of a slice as one code: of each entry, and of each original tuple."""
+        """Return the non-sensitive attributes of a slice as one code, for each entry and for each original tuple."""
         return self.codes_of(index, [name for name in self.slices[index].names if name not in self.sensitive])
 
     def codes_of(self, index: int, names: Sequence[str]) -> tuple[Codes, Codes | None]:
-        """Return some attributes of a slice as one code: of each entry, and of each original tuple."""
+        """Return some attributes of a slice as one code, for each entry and for each original tuple."""
         each = self.slices[index]
         theirs = None if self.tuples is None else [self.tuples[name] for name in names]
         return together([each.codes[name] for name in names], theirs, rows=len(each.units))
 
 
 def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int) -> tuple[Codes, Codes | None]:
-    """Return vectors of codes as one dense code each, the same for equal vectors on both sides.
+    """Return vectors as one dense code each, the same code for equal vectors on both sides.
 
-    A vector of the other side with a negative code is like no other, and gets -1. Without columns all are alike.
+    A vector of `theirs` with a negative code matches none and gets -1. Without columns all vectors are equal.
     """
     if not mine:
         return np.zeros(rows, dtype=np.int64), None if theirs is None else np.zeros(0, dtype=np.int64)
@@ -221,7 +221,7 @@ def together(mine: Sequence[Codes], theirs: Sequence[Codes] | None, *, rows: int
 
 
 def find_contained(mine: Sequence[Codes], theirs: Sequence[Codes]) -> Codes:
-    """Return which vectors of codes are among those of the other side, where negative codes are like no other."""
+    """Return which vectors of `mine` are among those of `theirs`, where vectors with negative codes match none."""
     kept = np.logical_and.reduce([other >= 0 for other in theirs])
     others = [other[kept] for other in theirs]
     sizes = [int(max(one.max(initial=0), other.max(initial=0))) + 1 for one, other in zip(mine, others, strict=True)]

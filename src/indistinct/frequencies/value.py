@@ -1,7 +1,6 @@
-"""Cells: the distinct quasi-identifier vectors of a table with their counts, which is all that a search sees.
+"""Cells: the distinct quasi-identifier vectors of a table with their counts, which are all that a search sees.
 
-`Classes` is what a model judges; a `FrequencySet` is classes plus the vector that they share. They merge only by
-`regroup`.
+`Classes` is what a model judges; a `FrequencySet` is classes plus the vector of each. They merge only by `regroup`.
 """
 
 from collections.abc import Mapping
@@ -16,21 +15,21 @@ from indistinct.machine.arrays import Codes, is_large, run_entries, starts_of
 
 Key = tuple[str, ...]
 PERSON = ""
-"""Whom a row is about, as the first part of a key: the columns of `Request.person` together. No column is so named."""
+"""The person, as the first part of a key: the columns of `Request.person` together. No column has this name."""
 POPULATION = "\0population"
-"""The people of a population who would stand in a class, as the only part of a key. No column is so named."""
+"""The people of a population in a class, as the only part of a key. No column has this name."""
 CLASS = "\0class"
-"""The equivalence class of a row, as the first part of a set of columns counted with it. No column is so named."""
+"""The equivalence class of a row, as the first part of a set of columns counted with it. No column has this name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
     """How often each sensitive value occurs in each class, as compressed sparse rows.
 
-    Class `i` owns entries `indptr[i]:indptr[i + 1]`; `codes` ascend inside a class and every count is positive.
+    Class `i` has the entries `indptr[i]:indptr[i + 1]`; `codes` ascend inside a class and every count is positive.
     `reference[code]` counts the whole original table, which is what t-closeness compares with; `texts[code]` is the
-    value as text, None for missing. Where the key is a person and something else, `pairs` has the code of the person
-    and that of the value behind every code.
+    value as text, None for missing. Where the key is a person and something else, `pairs` has the codes of person and
+    value for every code.
     """
 
     indptr: Codes
@@ -42,7 +41,10 @@ class Histogram:
     pairs: tuple[Codes, Codes] | None = None
 
     def owners(self) -> Codes:
-        """Return the class of every entry."""
+        """Return the histogram of merged classes.
+
+        Class `i` becomes part of `class_ids[i]`, or is left out if that is negative.
+        """
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def regroup(self, class_ids: Codes, size: int) -> "Histogram":
@@ -62,7 +64,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassLabels:
-    """What each class publishes of each quasi-identifier: `codes` is classes × columns, equal where labels are equal.
+    """The published labels of each class: `codes` is classes × columns, equal where labels are equal.
 
     >>> ClassLabels(("age", "sex"), np.array([[0, 0], [0, 1]])).take(np.array([1])).codes.tolist()
     [[0, 1]]
@@ -78,14 +80,15 @@ class ClassLabels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classes:
-    """Groups of rows that a release cannot tell apart: their sizes, and a histogram for each key a model asked for.
+    """Groups of rows that a release cannot distinguish.
+
+    Their sizes, and a histogram for each key that a model needs.
 
     A key is a tuple of column names: `("disease",)` for a sensitive column, several names for vectors of values. People
-    are a key of their own, because they do not add up: a person with rows in two classes is one person in their union.
-    Sizes are rows. A population is a key as well, so that it merges as everything else does: its histogram counts the
-    people of the population who belong to each class. A class may have none of the table's rows then.
-    `labels` is what each class publishes, where that is known, for models that group classes by some columns; of
-    merged classes it is not known.
+    have their own key, because they do not add up: a person with rows in two classes is one person in their union.
+    Sizes are rows. A population has its own key too: its histogram counts the people of the population who belong to
+    each class, and a class may then have no rows of the table. `labels` has the published labels of each class where
+    they are known, for models that group classes by some columns; merged classes have none.
     """
 
     sizes: Codes
@@ -102,26 +105,26 @@ class Classes:
 
     @property
     def unit(self) -> str:
-        """Return what `members` are, in messages."""
+        """Return "people" or "rows": what `members` are, in messages."""
         return "people" if (PERSON,) in self.histograms else "rows"
 
     @property
     def members(self) -> Codes:
-        """Return the people of each class where they were counted, its rows else."""
+        """Return the people of each class where people are counted, otherwise its rows."""
         persons = self.histograms.get((PERSON,))
         return self.sizes if persons is None else np.diff(persons.indptr)
 
     @property
     def population(self) -> Codes | None:
-        """Return the people of a population who would stand in each class, or its rows; None if none was counted."""
+        """Return the people (or rows) of the population in each class; None if no population was counted."""
         others = self.histograms.get((POPULATION,))
         if others is None:
             return None
-        # People have a code each, for they do not add up; rows all share one.
+        # People have one code each, because they do not add up; rows all share one code.
         return np.diff(others.indptr) if len(others.reference) != 1 else _entry_sums(others)
 
     def members_of(self, classes: Codes) -> int:
-        """Return the number of people, or of rows, in all classes of a mask together."""
+        """Return the number of people, or of rows, in all classes of a mask together, each person once."""
         persons = self.histograms.get((PERSON,))
         if persons is None:
             return int(self.sizes[classes].sum())
@@ -130,7 +133,7 @@ class Classes:
         return int(present.sum())
 
     def regroup(self, class_ids: Codes, size: int) -> "Classes":
-        """Return the merged classes: class `i` goes to `class_ids[i]`, or nowhere if that is negative."""
+        """Return the merged classes: class `i` becomes part of `class_ids[i]`, or is left out if that is negative."""
         return Classes(
             _sums(class_ids, self.sizes, size),
             {key: histogram.regroup(class_ids, size) for key, histogram in self.histograms.items()},
@@ -152,7 +155,7 @@ def _entry_sums(histogram: Histogram) -> Codes:
 
 
 def _sums(class_ids: Codes, counts: Codes, size: int) -> Codes:
-    """Return the sum of the counts of each class; a negative class has none."""
+    """Return the sum of the counts of each class; negative classes are ignored."""
     if not is_large(len(class_ids)):
         kept = class_ids >= 0
         return np.bincount(class_ids[kept], weights=counts[kept], minlength=size).astype(np.int64)
@@ -165,7 +168,7 @@ def _sums(class_ids: Codes, counts: Codes, size: int) -> Codes:
 class Joint:
     """The vectors of all histogram columns together, for algorithms that split the rows of a cell.
 
-    `histogram` counts them inside each cell; `codes[key][joint]` is a joint code's part for one key.
+    `histogram` counts them in each cell; `codes[key][joint]` is the code of one key in a joint code.
     """
 
     histogram: Histogram
@@ -174,10 +177,10 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FrequencySet:
-    """Distinct quasi-identifier vectors in canonical order, with what a model needs to know of their rows.
+    """Distinct quasi-identifier vectors in canonical order, with what a model needs about their rows.
 
-    `vectors` is m × d of codes, ascending lexicographically, so a cell's place is its rank in canonical order. Where
-    cells are `of_classes`, each stands for a class, whose rows may have further values.
+    `vectors` (cells × columns, codes) ascends lexicographically, so that a cell's index is its rank in canonical order.
+    With `of_classes`, each cell represents a class, whose rows may have further values.
     """
 
     names: Key
@@ -201,5 +204,5 @@ class FrequencySet:
 
     @property
     def members(self) -> int:
-        """Return the number of people in the table where they were counted, of rows else."""
+        """Return the number of people in the table where people are counted, otherwise of rows."""
         return self.classes.members_of(np.ones(len(self), dtype=bool))

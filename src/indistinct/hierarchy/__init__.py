@@ -1,4 +1,4 @@
-"""Hierarchies: to which coarser values a recoding may go, declared by hand, by rule or by a file."""
+"""Hierarchies: the coarser values to which a recoding may generalize, declared by hand, by rule or by file."""
 
 from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression, suggest, suggest_intervals
 from indistinct.hierarchy.explicit import Explicit, check_rooted, move_file, table_of_values

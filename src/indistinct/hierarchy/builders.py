@@ -1,7 +1,7 @@
-"""Hierarchies that need no table: the calendar, masking, a declared order, suppression alone, and a first suggestion.
+"""Hierarchies by rule: the calendar, masking, a declared order, suppression alone, and a first suggestion.
 
-The leaves of a built hierarchy are the values of the data (those of a declared order: its values). `suggest` chooses
-by the look of a column's values; judge its choice before a recoding uses it.
+The leaves of a built hierarchy are the values of the data (those of a declared order: its values). `suggest` judges by
+the form of a column's values; check its choice before use.
 """
 
 import math
@@ -15,16 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import ROOT, Level, level, require, taxonomy_from_levels
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import Intervals
 from indistinct.hierarchy.trees import text_of
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.value import ROOT, Hierarchy, Level, Taxonomy, level, require, taxonomy_from_levels
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Character, Parameter, SeveralOf, SeveralTexts, Whole
 from indistinct.tables.domain import Domain, Kind
 
-# How many months a level spans, and how its number is published.
+# Months per level, and how the number of a level is published.
 _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
     "month": (1, lambda i: f"{i // 12:04d}-{i % 12 + 1:02d}"),
     "quarter": (3, lambda i: f"{i // 4:04d}-Q{i % 4 + 1}"),
@@ -32,9 +31,9 @@ _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
     "decade": (120, lambda i: f"{i * 10:04d}s"),
 }
 CALENDAR = SeveralOf(("day", *_MONTHS))
-# About how many of the finest intervals cover a column.
+# Approximate number of the finest intervals that cover a column.
 _PARTS = 20
-# Widths of the series 1, 2, 5 that divide each other, by their first.
+# Widths of the series 1, 2, 5 that divide each other, by the first one.
 _SERIES = {1: (1, 5, 10), 2: (2, 10, 20), 5: (5, 10, 20)}
 
 
@@ -42,7 +41,7 @@ _SERIES = {1: (1, 5, 10), 2: (2, 10, 20), 5: (5, 10, 20)}
 class Dates(Hierarchy):
     """The calendar over dates, timestamps and ISO texts: `2024-03`, `2024-Q1`, `2024`, `2020s`, `*`.
 
-    Timestamps fall on the day of their own time zone.
+    Timestamps belong to the day of their own time zone.
     """
 
     key: ClassVar[str] = "dates"
@@ -52,7 +51,7 @@ class Dates(Hierarchy):
     ] = ("month", "quarter", "year", "decade")
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the calendar over a column of dates, timestamps or ISO texts."""
+        """Bind the calendar to a column of dates, timestamps or ISO texts."""
         days = _days(domain)
         months = days.astype("datetime64[M]").astype(np.int64) + 1970 * 12
         levels = []
@@ -93,7 +92,7 @@ class Masking(Hierarchy):
     ] = None
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the masks over a column of any kind."""
+        """Bind the masks to a column of any kind."""
         texts = domain.values.cast(pa.string())
         longest = self._longest(domain)
         too_long = texts.filter(pc.greater(pc.utf8_length(texts), longest))
@@ -107,7 +106,8 @@ class Masking(Hierarchy):
         steps = longest - 1 if self.levels is None else min(self.levels, longest - 1)
         levels, parts, nodes = [], texts, np.arange(len(texts), dtype=np.int32)
         for step in range(1, steps + 1):
-            # What is kept of a value is part of what the level below kept of it: only different ones are looked at.
+            # The kept part of a value is a prefix of the part kept one level below, so only distinct parts are
+            # processed.
             encoded = self._keep_letters(parts, longest - step).dictionary_encode()
             parts, nodes = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)[nodes]
             levels.append(Level(nodes, self._labels(parts, hidden=step)))
@@ -128,10 +128,10 @@ class Masking(Hierarchy):
         return pc.utf8_slice_codeunits(texts, -kept)
 
     def _labels(self, parts: pa.Array, *, hidden: int) -> list[str]:
-        """Return what is published of parts; Arrow numbers them by first occurrence, as nodes are.
+        """Return the labels of kept parts; Arrow numbers them by first occurrence, like nodes.
 
-        A value that is shorter than what is kept has the mask too: no level above the values publishes
-        one. The empty text stays empty up to the top, as a missing value does.
+        A value shorter than the kept part has the mask too, so that no level above the values publishes a value itself.
+        The empty text stays empty up to the top, as a missing value does.
         """
         mask = pa.scalar(self.char * hidden, parts.type)
         pair = (parts, mask) if self.side == "right" else (mask, parts)
@@ -167,12 +167,12 @@ class Order(Hierarchy):
             )
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the order over a column; raise where it does not name a value of the data."""
+        """Bind the order to a column; raise where it does not name a value of the data."""
         return Explicit(tuple((value, ROOT) for value in self.values)).bind(domain)
 
 
 def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
-    """Return the order of values that a hierarchy declares, None where it declares none.
+    """Return the order of values that a hierarchy declares, None if it declares none.
 
     >>> declared_order(Order(["low", "high"])), declared_order(Suppression())
     (('low', 'high'), None)
@@ -188,7 +188,7 @@ class Suppression(Hierarchy):
     self_explaining: ClassVar[bool] = True
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the root directly over a column's values."""
+        """Bind the root directly above a column's values."""
         return taxonomy_from_levels(domain, [])
 
 
@@ -227,7 +227,7 @@ def _is_date(text: str) -> bool:
 
 
 def suggest(domain: Domain) -> Hierarchy:
-    """Return intervals for numbers, dates for dates, masking for codes of one length, else suppression.
+    """Return intervals for numbers, dates for dates, masking for codes of one length, otherwise suppression.
 
     >>> suggest(Domain("age", pa.array([17, 90]))).to_json()
     {'intervals': [5, 10, 20]}
@@ -242,7 +242,7 @@ def suggest(domain: Domain) -> Hierarchy:
 
 
 def suggest_intervals(domain: Domain) -> Intervals | None:
-    """Return about twenty intervals of equal width over numbers, and wider ones; None where all numbers are one."""
+    """Return about twenty intervals of equal width over numbers, and wider ones; None if all numbers are equal."""
     if domain.kind is not Kind.NUMBER:
         return None
     line = domain.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -250,7 +250,7 @@ def suggest_intervals(domain: Domain) -> Intervals | None:
     span = float(line.max() / 2 - line.min() / 2) * 2 if len(line) else 0.0
     if not 0 < span < math.inf:
         return None
-    # An interval of one integer is the integer, so integers start at two.
+    # An interval of one integer is the integer itself, so integers start at two.
     smallest = 2.0 if pa.types.is_integer(domain.values.type) else 0.0
     first, exponent = _at_least(max(span / _PARTS, smallest))
     widths = [_power(digit, exponent) for digit in _SERIES[first]]
@@ -258,7 +258,7 @@ def suggest_intervals(domain: Domain) -> Intervals | None:
 
 
 def _at_least(width: float) -> tuple[int, int]:
-    """Return the smallest number of the series 1, 2, 5 not below a width, as a digit and a power of ten."""
+    """Return the smallest number of the series 1, 2, 5 that is at least `width`, as digit and power of ten."""
     exponent = math.floor(math.log10(width)) - 1
     while True:
         for digit in _SERIES:

@@ -1,4 +1,4 @@
-"""Hierarchies written out value by value, and what makes one sound: covering, nested, with one root."""
+"""Hierarchies listed value by value, and their checks: they cover the data, are nested, and have one root."""
 
 import pathlib
 from collections import Counter
@@ -12,9 +12,8 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
-from indistinct.hierarchy.binding import number
 from indistinct.hierarchy.trees import nest, text_of
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy, number
 from indistinct.machine.arrays import Codes, Counts
 from indistinct.parameters import Parameter
 from indistinct.tables.domain import Domain, Kind
@@ -26,10 +25,10 @@ Path = tuple[str | None, ...]
 class Explicit(Hierarchy):
     """A table of raw values and their coarser values; nested, and with one root unless `rooted` is False.
 
-    Values match the data by their text, numbers by their size (`17` is `17.0`). Leaves that do not occur in
-    the data count as leaves. The leaf with the empty text means missing; without it, missing is a leaf of its own
-    directly below the root, or next to several roots. `form`, `path`, `delimiter`, `encoding` and `header` are the form
-    in a policy. `code`, `parent` and `root` are those of a table of parents.
+    Values match the data by their text, numbers by value (`17` is `17.0`). Leaves that do not occur in the data count
+    too. The leaf with the empty text means missing; without it, missing is its own leaf directly below the root, or
+    next to several roots. `form`, `path`, `delimiter`, `encoding` and `header` are the form in a policy. `code`,
+    `parent` and `root` are those of a table of parents.
     """
 
     key: ClassVar[str] = "rows"
@@ -64,7 +63,7 @@ class Explicit(Hierarchy):
         return self.rows
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the table over a column; raise where it does not cover a value of the data."""
+        """Bind the table to a column; raise where it does not cover a value of the data."""
         paths, chosen = _match(self.rows, domain, self.path)
         height = len(paths[0]) - 1
         ancestors = np.zeros((len(domain), height + 1), dtype=np.int32)
@@ -77,7 +76,7 @@ class Explicit(Hierarchy):
             ancestors[:, place], firsts = number(nodes[chosen])
             order = nodes[chosen][firsts]
             if place == height:
-                # A root without data keeps its place, so that the leaves of the whole hierarchy are counted.
+                # A root without data keeps its number, so that the leaves of the whole hierarchy are counted.
                 order = np.concatenate([order, np.setdiff1d(np.arange(len(names)), order)])
             spelled = list(names)
             labels.append(tuple(spelled[node] for node in order.tolist()))
@@ -85,11 +84,11 @@ class Explicit(Hierarchy):
         return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
 
     def complete_for(self, domain: Domain) -> "Explicit":
-        """Return the table itself, whatever file it came from."""
+        """Return the table itself, without its file."""
         return replace(self, form="rows", path=None, delimiter=None, code=None, parent=None, root=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, and `"rooted": false` where that holds."""
+        """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, with `"rooted": false` where that applies."""
         shown: dict[str, Any]
         match self.form:
             case "rows":
@@ -115,9 +114,9 @@ def table_of_values(hierarchy: Hierarchy | None) -> Explicit | None:
 
 
 def move_file(hierarchy: Hierarchy, move: Callable[[pathlib.Path], pathlib.Path | None]) -> Hierarchy:
-    """Return a hierarchy whose file is where `move` says; where that is None, it is written out row by row.
+    """Return a hierarchy with its file at the path that `move` returns; where that is None, rows are written out.
 
-    A hierarchy that names no file is returned unchanged.
+    A hierarchy without a file is returned unchanged.
     """
     table = table_of_values(hierarchy)
     if table is None or table.path is None or table.form not in ("file", "parents"):
@@ -201,7 +200,7 @@ def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 ADD_ROOT = "add a last column with one value for all rows, for instance *"
-"""What makes a root where there is none."""
+"""How to give a hierarchy one root."""
 
 
 def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
@@ -219,12 +218,12 @@ def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _only_first(rows: Sequence[tuple[str, ...]]) -> bool:
-    """Return whether the first row alone has another root, as one that names the levels has."""
+    """Return whether only the first row has another root, as a row with the names of levels does."""
     return len({row[-1] for row in rows[1:]}) == 1 and rows[0][-1] != rows[-1][-1]
 
 
 def _match(rows: Iterable[tuple[str, ...]], domain: Domain, file: str | None = None) -> tuple[list[Path], Codes]:
-    """Return the path of each leaf, and the leaf of each code; `file` is where the hierarchy lies, if anywhere."""
+    """Return the path of each leaf, and the leaf of each code; `file` is the hierarchy's file, for errors."""
     paths: dict[Hashable, Path] = {}
     for path in rows:
         key = value_key(path[0], domain.kind)
@@ -255,7 +254,7 @@ def _match(rows: Iterable[tuple[str, ...]], domain: Domain, file: str | None = N
 
 
 def _place_missing(paths: dict[Hashable, Path], *, taken: bool) -> None:
-    """Give missing its path, under the key None: that of the empty text, unless the data hold that too."""
+    """Add the path of missing under the key None: that of the empty text, unless the data contain that too."""
     if "" in paths and not taken:
         paths[None] = paths.pop("")
         for key, path in paths.items():
@@ -267,7 +266,7 @@ def _place_missing(paths: dict[Hashable, Path], *, taken: bool) -> None:
 
 
 def value_key(text: str, kind: Kind) -> Hashable:
-    """Return what two spellings of one value share."""
+    """Return a key that is equal for all ways to write one value."""
     if kind is Kind.DATE:
         spaced = text.replace("T", " ")
         shortened = spaced.rstrip("0").rstrip(".") if "." in spaced else spaced

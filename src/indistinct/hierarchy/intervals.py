@@ -1,8 +1,8 @@
-"""Hierarchies of numbers: a recoding publishes the interval of a value, by widths or by cut points.
+"""Hierarchies of numbers: intervals by widths or by cut points.
 
-Every interval holds its lower end and not its upper one. The label of an integer column names the smallest
-and the largest integer inside (`20-24`; `[-5, -1]` where a minus sign would be misread), that of a fractional
-column is `[20, 25)`. The leaves are the values of the data.
+Every interval contains its lower end and not its upper one. The label of an integer column has the smallest and the
+largest integer inside (`20-24`; `[-5, -1]` where a minus sign would be misread), that of a fractional column is `[20,
+25)`. The leaves are the values of the data.
 """
 
 import math
@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import level, level_of_keys, require, taxonomy_from_levels
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.value import Hierarchy, Taxonomy, level, level_of_keys, require, taxonomy_from_levels
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Parameter, SeveralNumbers, WrittenNumber
 from indistinct.tables.domain import Domain, Kind
 
-# Beyond these, integers leave 64 bits and quotients of floats no longer distinguish one interval from the next.
+# Beyond these limits, integers exceed 64 bits and quotients of floats no longer distinguish adjacent intervals.
 _INTEGER_LIMIT = 2**62
 _QUOTIENT_LIMIT = 2.0**40
 
@@ -33,7 +32,7 @@ _QUOTIENT_LIMIT = 2.0**40
 class Intervals(Hierarchy):
     """Intervals `[origin + i·w, origin + (i + 1)·w)` for each width `w`, finest first, then the top.
 
-    Each width divides the next, so that the levels nest; this is decided on the decimal digits as written.
+    Each width divides the next, so that the levels nest; this is checked with the decimal digits as written.
     """
 
     key: ClassVar[str] = "intervals"
@@ -67,7 +66,7 @@ class Intervals(Hierarchy):
                 )
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the intervals over a column of numbers."""
+        """Bind the intervals to a column of numbers."""
         line, whole = _line(domain)
         scale, steps, origin = self._grid()
         places = _whole_places if whole else _float_places
@@ -86,14 +85,14 @@ class Intervals(Hierarchy):
         return taxonomy_from_levels(domain, levels)
 
     def _grid(self) -> tuple[int, list[int], int]:
-        """Return widths and origin as integers after multiplication by a common power of ten."""
+        """Return widths and origin as integers, multiplied by a common power of ten."""
         scale = _scale((*self.widths, self.origin))
         return scale, [_scale_number(width, scale) for width in self.widths], _scale_number(self.origin, scale)
 
 
 @dataclass(frozen=True, slots=True)
 class CutPoints(Hierarchy):
-    """Intervals between cut points: one ascending list a level, finest first, each a part of the one before.
+    """Intervals between cut points: one ascending list per level, finest first, each a subset of the one before.
 
     The first and the last interval are open: `<18`, `18-39`, `>=40`.
     """
@@ -127,7 +126,7 @@ class CutPoints(Hierarchy):
                 )
 
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the intervals over a column of numbers."""
+        """Bind the intervals to a column of numbers."""
         line, whole = _line(domain)
         finest = self.cuts[0]
         edges = _edges(finest, line, whole=whole)
@@ -145,13 +144,13 @@ _CUTS_HINT = "for instance cuts=[[18, 40, 65], [40]]"
 
 @dataclass(frozen=True, slots=True)
 class _Digits:
-    """How ends of intervals are written; they come as integers, multiplied by the scale."""
+    """How ends of intervals are written; they are given as integers, multiplied by the scale."""
 
     scale: int
     whole: bool
 
     def places(self, places: Codes, *, origin: int, step: int) -> Sequence[str]:
-        """Return the labels of intervals by their places on a grid; very many are written at once."""
+        """Return the labels of intervals, given their indices on a grid."""
         ends = [(origin + place * step, origin + (place + 1) * step) for place in (_reach(places))]
         small = places.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
         if not small or not (self.whole or self.scale == 1):
@@ -191,12 +190,12 @@ class _Digits:
 
 
 def _reach(places: Codes) -> list[int]:
-    """Return the lowest and the highest place, if there are any."""
+    """Return the lowest and the highest index, if there are any."""
     return [int(places.min()), int(places.max())] if len(places) else []
 
 
 def _join_texts(*parts: str | Codes) -> list[str]:
-    """Return texts with numbers between them, one for each of the numbers."""
+    """Return texts with numbers between them, one text for each of the numbers."""
     texts = [part if isinstance(part, str) else pa.array(part).cast(pa.string()) for part in parts]
     joined: list[str] = pc.binary_join_element_wise(*texts, "").to_pylist()
     return joined
@@ -213,7 +212,7 @@ def _line(domain: Domain) -> tuple[Codes, bool]:
         small = abs(int(line.min())) < _INTEGER_LIMIT and abs(int(line.max())) < _INTEGER_LIMIT
         return line.astype(np.int64 if small else object), True
     if not pa.types.is_floating(values.type):
-        # Through text, because the direct way from decimals to floats is off by a bit and misses ends.
+        # Through text, because direct conversion of decimals to floats may be off by a bit at an end.
         values = values.cast(pa.string()).cast(pa.float64())
     line = values.to_numpy(zero_copy_only=False)
     strange = ~np.isfinite(line)
@@ -236,8 +235,8 @@ def _whole_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
 def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes | None:
     """Return the interval of every float, or None where floats cannot distinguish the intervals.
 
-    A quotient of floats may fall on the wrong side of an end (0.3 / 0.1 < 3), so it is put right by comparing
-    with the ends themselves, rounded as the column rounds.
+    A quotient of floats may be on the wrong side of an end (0.3 / 0.1 < 3), so it is corrected by comparing with the
+    ends themselves, rounded as the column rounds.
     """
     width = _quotient(step, scale)
     start = _quotient(origin, scale)
@@ -253,7 +252,7 @@ def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
 
 
 def _divide_down(places: Codes, divisor: int) -> Codes:
-    """Return quotients rounded down; places in 64 bits lie below the limit, so no divisor need exceed it."""
+    """Return quotients rounded down; 64-bit indices are below the limit, so no divisor need exceed it."""
     return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
 
 
@@ -279,7 +278,7 @@ def _quotient(numerator: int, scale: int) -> float:
 
 
 def _scale(numbers: Sequence[float]) -> int:
-    """Return the power of ten that makes every number an integer, by the digits as written."""
+    """Return the power of ten that makes every number an integer, by its digits as written."""
     exponents = [int(Decimal(repr(number)).as_tuple().exponent) for number in numbers if isinstance(number, float)]
     return int(10 ** max([0, *(-exponent for exponent in exponents)]))
 

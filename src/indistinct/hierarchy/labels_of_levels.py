@@ -1,7 +1,7 @@
-"""Which texts are labels of a level, by the declaration of a hierarchy alone: a published column shows no recoding.
+"""Which texts are labels of a level, by the hierarchy alone, for published columns without their recoding.
 
-Every kind of hierarchy labels some value with each of its labels. So a text is a label of a level if the value that is
-read from it gets it there; a mask is such a value itself.
+Every kind of hierarchy labels some value with each of its labels. So a text is a label of a level if the value read
+from it gets that label on the level; a mask is such a value itself.
 """
 
 import math
@@ -15,15 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
 from indistinct.hierarchy.explicit import Explicit, value_key
 from indistinct.hierarchy.intervals import CutPoints, Intervals
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.hierarchy.value import ROOT, Hierarchy
 from indistinct.machine.arrays import Mask
 from indistinct.tables.domain import Domain, Kind
 
-# How a level of dates is published.
+# The form of labels of dates on a level.
 CALENDAR = {
     "day": r"-?\d{4,}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])",
     "month": r"-?\d{4,}-(0[1-9]|1[0-2])",
@@ -32,14 +31,14 @@ CALENDAR = {
     "decade": r"-?\d{3,}0s",
 }
 NUMBER = r"-?\d+(?:\.\d+)?"
-# The lower end of an interval of whole numbers or of others, or an end beyond which every number lies.
+# The lower end of an interval of integers or of other numbers, or an end with an open side.
 INTERVAL = re.compile(
     rf"\[(?P<from>{NUMBER}), {NUMBER}[\])]|(?P<first>-?\d+)(?:-\d+)?|<(?P<below>{NUMBER})|>=(?P<least>{NUMBER})"
 )
 
 
 def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Mask | None:
-    """Return which texts may be labels of a level of a hierarchy; None where its kind is not known here.
+    """Return which texts may be labels of a level of a hierarchy; None where its kind is not supported.
 
     >>> are_labels(Hierarchy.intervals([5, 10]), ["20-24", "22", "20-29", "*"], level=1).tolist()
     [True, False, False, False]
@@ -47,7 +46,7 @@ def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Mas
     match hierarchy:
         case Explicit():
             known = {row[level] for row in hierarchy.rows} if level < len(hierarchy.rows[0]) else set()
-            # A reader of a text file may have taken labels for numbers, as 007 for 7.
+            # A reader of a text file may have read labels as numbers, such as 007 as 7.
             numbers = {value_key(label, Kind.NUMBER) for label in known}
             return _mark_texts(lambda text: text in known or value_key(text, Kind.NUMBER) in numbers, texts)
         case Order() | Suppression():
@@ -67,10 +66,9 @@ def are_labels(hierarchy: Hierarchy, texts: Sequence[str], *, level: int) -> Mas
 
 
 def _find_masks(hierarchy: Masking, texts: Sequence[str], level: int) -> Mask:
-    """Return which texts are masks: each has one masked character for each level, and a character that is kept.
+    """Return which texts are masks: one masked character for each level, and at least one other character.
 
-    Where no length is declared the longest text has it, unless all are the root, which has none. The empty text is not
-    masked.
+    Without a declared length, the longest text gives it, unless all texts are the root. The empty text is not masked.
     """
     if hierarchy.length is None and set(texts) <= {ROOT}:
         return np.ones(len(texts), dtype=bool)
@@ -93,14 +91,14 @@ def _height(hierarchy: Masking) -> int:
 
 
 def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int) -> Mask:
-    """Return which texts are intervals, of whole numbers or of others."""
+    """Return which texts are intervals, of integers or of other numbers."""
     found = [(text, INTERVAL.fullmatch(text)) for text in dict.fromkeys(texts)]
     ends = [(text, match.lastgroup, match[match.lastgroup]) for text, match in found if match and match.lastgroup]
     whole = [(text, math.ceil(Decimal(end)) - (name == "below")) for text, name, end in ends]
     parted = [(text, _just(float(end), below=name == "below")) for text, name, end in ends]
     marks = np.zeros(len(texts), dtype=bool)
     for pairs, kind in ((whole, pa.int64()), (parted, pa.float64())):
-        with suppress(OverflowError, HierarchyError):  # an end beyond all numbers is that of no interval
+        with suppress(OverflowError, HierarchyError):  # an end beyond all numbers belongs to no interval
             marks |= _same(hierarchy, [text for text, _ in pairs], pa.array([n for _, n in pairs], kind), texts, level)
     return marks
 
@@ -110,7 +108,7 @@ def _just(end: float, *, below: bool) -> float:
 
 
 def _same(hierarchy: Hierarchy, labels: Sequence[str], values: pa.Array, texts: Sequence[str], level: int) -> Mask:
-    """Return a mask of the texts that are among the labels of their own value on a level."""
+    """Return which texts are among the labels of their own value on a level."""
     taxonomy = hierarchy.bind(Domain("", values))
     names, nodes = taxonomy.labels[level], taxonomy.ancestors[:, level].tolist()
     known = {label for label, node in zip(labels, nodes, strict=True) if names[node] == label}

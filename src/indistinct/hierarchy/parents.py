@@ -1,4 +1,4 @@
-"""Hierarchies from tables that name the parent of each code, as those of ICD and ATC do."""
+"""Hierarchies from tables that give the parent of each code, such as ICD and ATC."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -23,8 +23,8 @@ def read_parents(
 ) -> Explicit:
     """Read a table with a row for each code and its parent; a code without a parent is the root.
 
-    Inner codes are values too, such as a category to which a diagnosis was coded. `root` is put above all codes
-    without a parent, where there are several.
+    Inner codes are values too, such as a category to which a diagnosis was coded. `root` is added above all codes
+    without a parent, if there are several.
     """
     if not all(
         isinstance(text, str | Path) and str(text) for text in (path, code, parent, *([] if root is None else [root]))
@@ -58,7 +58,7 @@ def rows_of_parents(
     height = max(map(len, paths.values()))
     height = max(height, 2)
     rows = ((code,) * (height - len(path)) + path for code, path in paths.items())
-    # Codes below one parent follow each other, so that a node is one run.
+    # Codes below one parent are adjacent, so that a node is one run.
     return tuple(sorted(rows, key=lambda row: row[::-1]))
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.tables.encodings import doubt_of, encodings_of
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
+from indistinct.tables.dialect import doubt_of, encodings_of
 
 _DELIMITERS = (";", "\t", ",")
-# Rows that the delimiter is found by.
+# Number of rows by which the delimiter is found.
 _LOOK = 100
-# Lines that an error names.
+# Number of lines that an error lists.
 _TOLD = 6
 
 
@@ -29,10 +29,10 @@ def read_hierarchy(
     encoding: str | None = None,
     header: bool = False,
 ) -> Explicit:
-    """Read a table of levels: one row a raw value, levels left to right; with `header` the first row is left out.
+    """Read a table of levels: one row per raw value, levels left to right; with `header` the first row is left out.
 
-    A relative path starts at `base`; the declaration keeps it as written. What is not given of encoding and
-    delimiter is found.
+    A relative path starts at `base`; the declaration keeps it as written. Encoding and delimiter are detected if they
+    are not given.
     """
     place = Path(path) if base is None else base / path
     numbered = _rows(_text(place, encoding), place, delimiter=delimiter)[1 if header else 0 :]
@@ -80,7 +80,7 @@ def _text(place: Path, encoding: str | None) -> str:
                 hint="use utf-8, cp1252 or latin-1, or leave the encoding out to have it found",
             ) from None
         doubt = None if encoding else doubt_of(candidate, content)
-        if doubt is not None:  # a wrong guess would be published as labels
+        if doubt is not None:  # a wrong guess would be published in labels
             raise HierarchyError(
                 f"the hierarchy {place} is not UTF-8, and {candidate} looks wrong: {doubt}",
                 hint="save it as UTF-8, or name its encoding: { file = …, encoding = … } in a policy, encoding=",
@@ -109,7 +109,7 @@ def _rows(text: str, place: Path, *, delimiter: str | None) -> list[tuple[int, t
 
 
 def _detect(text: str) -> str:
-    """Return the delimiter that gives the first rows the same number of levels, above one."""
+    """Return the delimiter that splits the first rows into the same number of levels, above one."""
     for delimiter in _DELIMITERS:
         with suppress(csv.Error):
             rows = csv.reader(StringIO(text, newline=""), delimiter=delimiter)

@@ -1,4 +1,4 @@
-"""Every kind of hierarchy, and the one reader and the one writer of declarations in policies and flags."""
+"""All kinds of hierarchies, and the reader and writer of their declarations in policies and flags."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -148,7 +148,7 @@ KINDS.update(
 )
 OPTIONS = tuple(dict.fromkeys(option for kind in KINDS.values() for option in kind.options))
 IN_FLAGS = (*(key for key, kind in KINDS.items() if kind.separators is not None), "file", "header")
-"""With what the text of a flag may begin; it may also be the path of a file alone."""
+"""With what the text of a flag may begin; it may also be just a path."""
 _HINT = "for instance { intervals = [5, 10, 20] }"
 
 
@@ -238,7 +238,7 @@ def spec_of_hierarchy(hierarchy: Hierarchy) -> str | None:
 
 
 def _table_of(column: str, kind: HierarchyKind, text: str) -> dict[str, Any]:
-    """Return what the text of a flag declares, as a policy declares it."""
+    """Return the declaration of a flag in the form of a policy."""
     pieces = split(text, ",") if kind.options else [text]
     named = [re.match(rf"\s*({'|'.join(kind.options)})\s*=(.*)", piece) if kind.options else None for piece in pieces]
     options = {
@@ -250,7 +250,7 @@ def _table_of(column: str, kind: HierarchyKind, text: str) -> dict[str, Any]:
 
 
 def _read(column: str, kind: HierarchyKind, text: str, separators: str) -> Any:
-    """Return the value that a flag has after its kind."""
+    """Return the value after the kind in a flag."""
     if separators:
         return [_read(column, kind, part, separators[1:]) for part in text.split(separators[0])]
     return _number(column, kind, text) if kind.numbers else text
@@ -271,7 +271,7 @@ def _number(column: str, kind: HierarchyKind, text: str) -> float:
 
 
 def builder_call(hierarchy: Hierarchy) -> tuple[str, Sequence[Any], dict[str, Any]]:
-    """Return the method of `Hierarchy` that makes a hierarchy, with its arguments by place and by name.
+    """Return the method of `Hierarchy` that makes a hierarchy, with positional and named arguments.
 
     >>> builder_call(Hierarchy.masking("left", levels=2))
     ('masking', ['left'], {'levels': 2})

@@ -1,4 +1,4 @@
-"""Nested trees as tables: a branch that ends early is padded by repeating its value upward."""
+"""Nested trees as tables: a branch that ends early is padded by repeating its value towards the top."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
@@ -11,17 +11,17 @@ Row = tuple[str, ...]
 
 
 def flatten(nested: Mapping[str, object]) -> tuple[Row, ...]:
-    """Return a row for each leaf, from the leaf to the top; the rows of one node follow each other.
+    """Return a row for each leaf, from the leaf to the top; the rows of one node are adjacent.
 
-    A mapping holds nodes and what lies below them, a list holds leaves (or mappings), and a node with nothing
-    below is a leaf itself.
+    A mapping has nodes and what is below them, a list has leaves (or mappings), and a node with nothing below is a leaf
+    itself.
     """
     if not isinstance(nested, Mapping) or not nested:
         raise HierarchyError("a tree must be a nested mapping", hint=_HINT)
     paths = list(_paths(nested, ()))
     height = max(map(len, paths))
     rows = [(path[0],) * (height - len(path)) + path for path in paths]
-    # A branch may be written in two places; sorting by where each node comes first makes it one again.
+    # A branch may be written in two places; sorting by each node's first occurrence joins it.
     places: dict[Row, int] = {}
     for row in rows:
         for depth in range(1, height + 1):
@@ -30,7 +30,7 @@ def flatten(nested: Mapping[str, object]) -> tuple[Row, ...]:
 
 
 def nest(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the tree that `flatten` turns into these rows, without the padding that comes back by itself."""
+    """Return the tree that `flatten` turns into these rows, without the padding that `flatten` adds."""
     padded = all(row[0] == row[1] for row in rows)
     return _nest_rows(rows, len(rows[0]) - 1, trim=not padded)
 

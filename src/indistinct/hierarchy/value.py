@@ -1,7 +1,7 @@
-"""A hierarchy says to which coarser values each value of a column may be recoded.
+"""A hierarchy gives the coarser values to which each value of a column may be generalized.
 
-Declarations (`Hierarchy` and its builders) know nothing of a table; `bind` lays one over a column's domain
-and gives a `Taxonomy`, the codes that algorithms work with.
+Declarations (`Hierarchy` and its builders) are independent of a table; `bind` applies one to a column's domain and
+returns a `Taxonomy`, the codes that algorithms use.
 """
 
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.errors import HierarchyError, ParameterError
 from indistinct.machine.arrays import Codes, Counts
 from indistinct.parameters import check_parameters
-from indistinct.tables.domain import Domain
+from indistinct.tables.domain import Domain, Kind
 
 if TYPE_CHECKING:
     from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taxonomy:
-    """A hierarchy laid over a column's domain.
+    """A hierarchy bound to a column's domain.
 
     `ancestors[code, level]` is the node of a value on a level; level 0 is raw, the last level is the top.
-    Nodes are numbered per level by their first value in canonical order. `labels[level][node]` is what is
-    published (None for missing) and `leaves[level][node]` counts the hierarchy's raw values below the node,
-    those that do not occur in the data included.
+    Nodes are numbered per level by their first value in canonical order. `labels[level][node]` is the published label
+    (None for missing) and `leaves[level][node]` the number of raw values below the node, including those that do not
+    occur in the data.
     """
 
     column: str
@@ -40,12 +40,12 @@ class Taxonomy:
 
     @property
     def height(self) -> int:
-        """Return the number of generalization steps from raw to top."""
+        """The number of generalization steps from raw to top."""
         return int(self.ancestors.shape[1]) - 1
 
     @property
     def size(self) -> int:
-        """Return the number of raw values of the whole hierarchy."""
+        """The number of raw values of the whole hierarchy."""
         return int(self.leaves[-1].sum())
 
     @property
@@ -54,7 +54,7 @@ class Taxonomy:
         return len(self.labels[-1]) == 1
 
     def ranks(self) -> Codes:
-        """Return a code's place in depth-first order, in which every node is one contiguous run."""
+        """The rank of each code in depth-first order, in which every node is one contiguous run."""
         order = np.lexsort(tuple(self.ancestors[:, level] for level in range(self.height + 1)))
         ranks = np.empty(len(order), dtype=np.int32)
         ranks[order] = np.arange(len(order), dtype=np.int32)
@@ -88,7 +88,7 @@ class HierarchyKind:
 
 
 KINDS: dict[str, HierarchyKind] = {}
-"""Every kind by its key. `registry.py` fills it, because the kinds know this module, and it knows none of them."""
+"""Every kind by its key; `registry.py` fills it, because the kinds import this module."""
 
 
 class Hierarchy(ABC):
@@ -132,11 +132,11 @@ class Hierarchy(ABC):
 
     @abstractmethod
     def bind(self, domain: Domain) -> Taxonomy:
-        """Lay the hierarchy over a column's values; raise `HierarchyError` where it does not cover them."""
+        """Bind the hierarchy to a column's values; raise `HierarchyError` where it does not cover them."""
 
     @classmethod
     def advise(cls, given: object) -> str | None:
-        """Return what to write in place of something that is no mapping to hierarchies, where that is clear."""
+        """Return a hint for an argument that is no mapping to hierarchies, or None."""
         example = '{"age": Hierarchy.intervals([5, 10, 20])}'
         if not isinstance(given, Mapping):
             return f"give them by column: {example}"
@@ -149,13 +149,13 @@ class Hierarchy(ABC):
 
     @property
     def listed(self) -> tuple[tuple[str, ...], ...]:
-        """Return each declared value with its coarser values; nothing where a rule makes them."""
+        """Return each declared value with its coarser values; empty for hierarchies by rule."""
         return ()
 
     def complete_for(self, domain: Domain) -> "Hierarchy":
-        """Return a declaration that no longer depends on the data or on a file, so that new values get the same labels.
+        """Return a declaration that depends neither on the data nor on a file, so that new values get the same labels.
 
-        Whatever the hierarchy took from the column or from its file becomes part of the declaration.
+        Everything that the hierarchy took from the column or its file becomes part of the declaration.
         """
         return self
 
@@ -277,3 +277,65 @@ class Hierarchy(ABC):
 def _plain(value: Any) -> Any:
     """Return a value with lists in place of tuples."""
     return list(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+ROOT = "*"
+"""The label of the top of a built hierarchy."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """One level between raw and top: the node of each value except missing, and the label of each node."""
+
+    nodes: Codes
+    labels: Sequence[str]
+
+
+def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
+    """Return the taxonomy of given levels: the data's values are its leaves, and missing is below the root."""
+    size, missing = len(domain), int(domain.missing)
+    ancestors = np.zeros((size, len(levels) + 2), dtype=np.int32)
+    ancestors[:, 0] = np.arange(size)
+    labels: list[tuple[str | None, ...]] = [domain.texts()]
+    leaves: list[Counts] = [np.ones(size, dtype=np.int64)]
+    for place, level in enumerate(levels, start=1):
+        ancestors[missing:, place] = level.nodes + missing
+        labels.append((None, *level.labels) if missing else tuple(level.labels))
+        leaves.append(np.bincount(ancestors[:, place], minlength=len(labels[-1])))
+    labels.append((ROOT,))
+    leaves.append(np.array([size], dtype=np.int64))
+    return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
+
+
+def level(keys: Codes, label: Callable[[Any], str]) -> Level:
+    """Return the level on which values with equal keys are one node, labeled by their key."""
+    return level_of_keys(keys, lambda distinct: [label(key) for key in distinct.tolist()])
+
+
+def level_of_keys(keys: Codes, labels: Callable[[Codes], Sequence[str]]) -> Level:
+    """Return the level on which values with equal keys are one node; `labels` writes all keys at once."""
+    nodes, firsts = number(keys)
+    return Level(nodes, labels(keys[firsts]))
+
+
+def number(keys: Codes) -> tuple[Codes, Codes]:
+    """Number equal keys by first occurrence; return each key's number, and the first index of each number."""
+    later = keys[1:] != keys[:-1]
+    if len(keys) and (keys[1:] >= keys[:-1]).all():  # numbers are sorted, and so are their intervals
+        firsts = np.flatnonzero(np.concatenate([[True], later]))
+        return np.concatenate([[0], np.cumsum(later)]).astype(np.int32), firsts
+    _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    places = np.empty(len(order), dtype=np.int32)
+    places[order] = np.arange(len(order))
+    return places[inverse], firsts[order]
+
+
+def require(domain: Domain, kind: Kind, *, builder: str) -> None:
+    """Raise unless a builder supports a column's kind of values; a column without values has any kind."""
+    if len(domain.values) and domain.kind is not kind:
+        raise HierarchyError(
+            f"{builder} need a column of kind {kind}; column {domain.column!r} is read as {domain.kind}",
+            hint="masking, tables, trees and suppression work on any column",
+            column=domain.column,
+        )

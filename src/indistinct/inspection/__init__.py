@@ -1,1 +1,1 @@
-"""A first look at a table: what each column holds, which role it may have, and which columns single people out."""
+"""A first look at a table: the content of each column, its suggested role, and which columns single people out."""

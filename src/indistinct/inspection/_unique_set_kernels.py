@@ -1,7 +1,7 @@
 """Numba kernels that divide groups of cells by a further column, and find the cells that belong to a single person.
 
-Group `g` owns `cells[starts[g]:starts[g + 1]]`. `first` has an entry for each code of the column, which is `EMPTY`
-before and after; `touched` has room for as many. Unless `repeat`, no two cells have the same owner.
+Group `g` has the cells `cells[starts[g]:starts[g + 1]]`. `first` has an entry for each code of the column, which is
+`EMPTY` before and after a call; `touched` has as many entries. Unless `repeat`, no two cells have the same owner.
 """
 
 from indistinct.machine.compiled import jit
@@ -25,7 +25,7 @@ def find_alone(cells, starts, column, owners, repeat, first, touched, alone):
                 codes += 1
             elif present != SEVERAL and not (repeat and owners[present] == owners[cells[i]]):
                 first[code] = SEVERAL
-        if repeat:  # one owner may have several cells of a code
+        if repeat:  # a person may have several cells of a code
             for i in range(begin, end):
                 if first[column[cells[i]]] >= 0 and owners[cells[i]] != SEVERAL:
                     alone[found] = cells[i]
@@ -59,7 +59,7 @@ def divide(cells, starts, column, owners, repeat, first, touched, sizes, codes, 
             elif not (repeat and first[code] != SEVERAL and owners[first[code]] == owners[cells[i]]):
                 first[code] = SEVERAL
             sizes[code] += 1
-        for t in range(distinct):  # sizes become places
+        for t in range(distinct):  # sizes become start positions
             code = touched[t]
             size = sizes[code]
             sizes[code] = -1

@@ -29,10 +29,10 @@ from indistinct.models import (
     SampleUniqueness,
     TCloseness,
 )
-from indistinct.recoding.levels import Bounds
+from indistinct.recoding.columns import Bounds
 from indistinct.schema import Role
-from indistinct.tables.encodings import encodings_of
-from indistinct.tables.input_files import check_ordinary
+from indistinct.tables.addresses import check_ordinary
+from indistinct.tables.dialect import encodings_of
 from indistinct.tables.sheets import MOST_INFLATED
 from indistinct.tables.xml_documents import parse_xml
 
@@ -48,7 +48,7 @@ ROLES = {
     "INSENSITIVE_ATTRIBUTE": Role.INSENSITIVE,
 }
 _NUMBER, _OF = r"([0-9.]+(?:[eE]-?[0-9]+)?)", r" for attribute '(.*)'"
-# What ARX writes of a model, and the model of the same definition.
+# What versions of ARX write of a model, and the model of the same definition.
 MODELS = (
     (r"(\d+)-anonymity", lambda k: KAnonymity(int(k))),
     (rf"distinct-(\d+)-diversity{_OF}", lambda number, column: DistinctLDiversity(column, l=int(number))),
@@ -62,14 +62,14 @@ MODELS = (
         lambda c, number, name: RecursiveLDiversity(name, c=float(c), l=int(number)),
     ),
     (
-        rf"{_NUMBER}-closeness with (equal|ordered|hierarchical) distance{_OF}",
+        rf"{_NUMBER}-closeness with (equal|ordered|hierarchical) (?:ground-)?distance{_OF}",
         lambda t, distance, name: TCloseness(name, t=float(t), distance=distance),
     ),
     (rf"{_NUMBER}-disclosure privacy{_OF}", lambda delta, name: DeltaDisclosure(name, delta=float(delta))),
     (rf"basic-{_NUMBER}-likeness{_OF}", lambda beta, name: BasicBetaLikeness(name, beta=float(beta))),
     (rf"enhanced-{_NUMBER}-likeness{_OF}", lambda beta, name: EnhancedBetaLikeness(name, beta=float(beta))),
-    (rf"\({_NUMBER}\)-avg-reidentification-risk", lambda share: AverageRisk(threshold=float(share))),
-    (rf"\({_NUMBER}\)-sample-uniqueness", lambda share: SampleUniqueness(share=float(share))),
+    (rf"\(<?{_NUMBER}\)-avg-reidentification-risk", lambda share: AverageRisk(threshold=float(share))),
+    (rf"\(<?{_NUMBER}\)-sample-unique(?:ness|s)", lambda share: SampleUniqueness(share=float(share))),
 )
 # Models that judge the rows against a larger table, of which the project publishes a subset.
 _OF_SUBSET = re.compile(r"inclusion|enclosure|\(.*\)-presence|\d+-map|k-map", re.IGNORECASE)

@@ -1,7 +1,7 @@
 """Which few columns together single people out: minimal unique column sets of a whole table, before any recoding.
 
-Everybody is looked for, or a sample of people where that would take long; each of them is looked for among all. The
-sets that single out most of a sample are then counted for everybody.
+All people are checked, or a sample of them where that would take long; each is compared with all others. The sets that
+single out most of a sample are then counted for all people.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ REPORTED = 20
 class Combinations:
     """Column sets that single people out.
 
-    Of `members`, people or rows as `unit` says, `looked_at` were looked for among all. `found` has the figures of
-    those, and `sets` are the ones that single out most, with figures of everybody. `asked` is how many columns
-    together were asked for; `found.size` are fewer where there are too many columns.
+    Of `members` (people or rows, by `unit`), `looked_at` were compared with all. `found` has their figures, and `sets`
+    are the sets that single out most, with figures of all members. `asked` is the requested number of columns in a set;
+    `found.size` is smaller where there are too many columns.
     """
 
     unit: str
@@ -46,16 +46,19 @@ class Combinations:
 
     @property
     def sampled(self) -> bool:
-        """Return whether only a sample was looked for."""
+        """Whether only a sample was checked."""
         return self.looked_at < self.members
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that were combined."""
+        """The columns that were combined."""
         return self.found.names
 
     def involved(self, column: str) -> float | None:
-        """Return for which share of those looked at a column is part of a minimal unique; None if it was left out."""
+        """Return for which share of the checked members a column is in a minimal unique set.
+
+        None if it was left out.
+        """
         if column not in self.found.by_column:
             return None
         return self.found.by_column[column] / self.looked_at if self.looked_at else 0.0
@@ -66,7 +69,7 @@ class Combinations:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader must know: that a sample was searched, or fewer columns together."""
+        """Return notes: that a sample was checked, or smaller sets than requested."""
         told = []
         if self.sampled:
             told.append(
@@ -137,7 +140,7 @@ def _sets(width: int, size: int) -> int:
 
 def _sample(rows: int, people: Codes | None) -> Codes | None:
     """Return a mask of the rows of some people, None where they are not more than these."""
-    # A fixed stream: a second look at the same table says the same, and nothing here is published.
+    # A fixed stream, so that a second inspection of the same table gives the same result; nothing here is published.
     generator = np.random.default_rng(1)
     count = rows if people is None else int(people.max()) + 1
     if count <= SOUGHT:
@@ -150,7 +153,10 @@ def _sample(rows: int, people: Codes | None) -> Codes | None:
 def _minimal_uniques(
     cells: FrequencySet, group_of_row: Codes | None, sought: Codes | None, *, size: int
 ) -> MinimalUniques:
-    """Return whom column sets single out; a row that is `sought` is singled out only if its cell has no other row."""
+    """Return the members that column sets single out.
+
+    A `sought` row is singled out only if its cell has no other row.
+    """
     if sought is None or group_of_row is None:
         return minimal_uniques(cells, size=size, sought=sought)
     drawn = np.zeros(len(cells), dtype=bool)
@@ -223,6 +229,6 @@ class _Whole:
 
 
 def _alone_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
-    """Return which rows have a vector of their own, where there are not many vectors."""
+    """Return which rows have a unique vector, by a table of counts where there are not many vectors."""
     cells = np.ravel_multi_index([each.astype(np.int64) for each in codes], sizes)
     return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)

@@ -1,7 +1,7 @@
 """Profiles of columns, suggested roles, and the number of people that quasi-identifiers single out.
 
-Suggestions are a beginning: the data steward decides the roles before any algorithm runs. In doubt the safer role is
-suggested, and no value of the table is shown unless asked for.
+Suggestions are a starting point: the data steward decides the roles before any algorithm runs. In doubt the safer role
+is suggested, and no value of the table is shown unless requested.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,7 +137,7 @@ def _are_codes(column: pa.ChunkedArray) -> bool:
 
 
 def _rows_that_fit(source: Any, memory: int) -> Table:
-    """Return a source as a table in memory: all of its rows, or as many as fit, drawn by chance."""
+    """Return a source as a table in memory: all of its rows, or a random sample that fits."""
     streamed = source.in_memory is None and hasattr(source, "batches")
     first = next(iter(source.batches(source.columns)), None) if streamed else None
     if first is None or not len(first):
@@ -145,7 +145,7 @@ def _rows_that_fit(source: Any, memory: int) -> Table:
     share = FOR_ROWS * memory / (source.rows * (TIMES * first.nbytes / len(first) + CELL * len(source.columns)))
     if share >= 1:
         return open_table(source)
-    chance = np.random.default_rng(0)  # the same rows, and so the same profile, each time
+    chance = np.random.default_rng(0)  # always the same rows, and so the same profile
     batches = source.batches(source.columns)
     some = [batch.filter(pa.array(chance.random(len(batch)) < share)) for batch in batches]
     sample = open_table(share_dictionaries(pa.concat_tables(some)))
@@ -210,7 +210,7 @@ def _columns(
 def _together(
     columns: Sequence[ColumnProfile], encoded: Mapping[str, EncodedColumn], rows: int, size: int
 ) -> Combinations:
-    """Return which few of the columns that may be published single people out."""
+    """Return the combinations of columns that may be published which single people out."""
     person = next((column.name for column in columns if column.role is Role.PERSON), None)
     dropped = (Role.IDENTIFIER, Role.PERSON)
     varied = [c.name for c in columns if c.role not in dropped and c.distinct + (c.missing > 0) > 1]
@@ -233,7 +233,7 @@ def _person(columns: Sequence[ColumnProfile], encoded: Mapping[str, EncodedColum
 
 
 def _holds_dates(values: pa.Array) -> bool:
-    """Return whether most of some texts contain a date, such as a range of two: then the column is no person ID."""
+    """Return whether most of the texts contain a date, such as a range of dates: then the column is no person ID."""
     if not pa.types.is_string(values.type):
         return False
     first = values.slice(0, MAX_TEXTS_JUDGED)
@@ -273,7 +273,7 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
 
 
 def _with_few(column: ColumnProfile, counts: Codes, rows: int) -> ColumnProfile:
-    """Return a column that is the same for nearly everybody with how many rows differ; no value counts as a value."""
+    """Return a nearly constant column with a note on how many rows differ; missing counts as a value."""
     most = max(int(counts.max(initial=0)), column.missing)
     few = 0 < rows - most <= FEW * rows
     if not few or rows < ENOUGH_ROWS or column.role is Role.PERSON:
@@ -287,7 +287,7 @@ def _with_few(column: ColumnProfile, counts: Codes, rows: int) -> ColumnProfile:
 
 
 def encode(column: pa.ChunkedArray) -> EncodedColumn:
-    """Return the distinct values and each cell's place among them; missing comes last."""
+    """Return (distinct values, each cell's index among them); missing comes last."""
     if pa.types.is_nested(column.type):
         raise InputError(
             f"a column has the type {column.type}, which cannot be grouped",
@@ -308,7 +308,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
     kind = kind_of(column.type)
     whole = pa.types.is_integer(values.type) or kind is Kind.TEXT
     missing = int(column.null_count)
-    # Where most rows have no value, those that have one are judged alone: one vehicle's number points at its owner.
+    # Where most rows have no value, the others are judged alone: a vehicle number identifies its owner.
     judged = rows - missing if 2 * missing >= rows else rows
     pointing = rows >= ENOUGH_ROWS and alone >= NEARLY_UNIQUE * judged > 0 and whole
     role, reason = suggest_role(name, distinct=len(values), pointing=pointing, missing=missing)
@@ -330,7 +330,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
 
 
 def _numbers_rows(column: pa.ChunkedArray) -> bool:
-    """Return whether a column counts the rows from 0 or 1 on, as programs do that write numbers of rows."""
+    """Return whether a column numbers the rows from 0 or 1 on, as some programs write them."""
     if not pa.types.is_integer(column.type) or column.null_count or len(column) < 2:
         return False
     first = column[0].as_py()
@@ -338,7 +338,10 @@ def _numbers_rows(column: pa.ChunkedArray) -> bool:
 
 
 def _hierarchy(name: str, values: pa.Array) -> Hierarchy | None:
-    """Return a hierarchy unless the only one is suppression: without any, sets of values are published."""
+    """Return a suggested hierarchy unless it would be suppression.
+
+    Without a hierarchy, sets of values are published.
+    """
     kept = values.drop_null()
     if pa.types.is_floating(kept.type):
         kept = kept.filter(pc.is_finite(kept))

@@ -26,17 +26,15 @@ from indistinct.inspection.starter import CAREFUL_K, starter_notes, starter_poli
 from indistinct.inspection.value import Inspection
 from indistinct.job.policy.value import Policy, relative_path
 from indistinct.job.policy.writing import write_policy
-from indistinct.metrics.importance import importance_of
 from indistinct.models import KAnonymity, TCloseness
-from indistinct.recoding.levels import LevelBounds
+from indistinct.recoding.columns import LevelBounds, importance_of
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role, Schema
 from indistinct.tables.opening import open_table
-from indistinct.tables.reading import declare
 from indistinct.tables.sheets import MOST_INFLATED
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, declare
 
 HEADING = """\
 Taken over from the ARX project {name}. Read it before you run it: indistinct anonymize {policy}"""

@@ -16,8 +16,7 @@ from indistinct.inspection.patterns.safe_harbor import SafeHarbor
 from indistinct.release.verification.verify import nearly_unique
 from indistinct.schema import Role, Schema
 from indistinct.tables.domain import Kind
-from indistinct.tables.reading import to_options
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, to_options
 
 MOST_LABELS = 20
 """Number of value labels of a column that are listed."""

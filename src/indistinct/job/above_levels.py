@@ -29,8 +29,7 @@ from indistinct.job.parts import MONDRIAN, Search, SearchResult, known_domain
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import enter
-from indistinct.recoding.columns import QuasiColumn, columns_of
-from indistinct.recoding.levels import NO_LEVELS, LevelBounds
+from indistinct.recoding.columns import NO_LEVELS, LevelBounds, QuasiColumn, columns_of
 from indistinct.tables.domain import Domain
 
 
@@ -58,7 +57,7 @@ def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) 
     columns = _tree_columns([domains[name] for name in request.quasi], search)
     search.levels.check({column.name: column.height for column in columns})
     counting = Counting.of(columns, [domains[name] for name in keyed], search.levels, beyond.fits)
-    cells = passes.ask(counting.names, counting.count, counting.merge, what="cells on levels")
+    cells = passes.ask(counting.names, counting.count, counting.merge, what="cells on levels", large=True)
     counting.require_fit(cells, beyond)
     counted = _as_counted(cells, columns, {name: domains[name] for name in keyed}, replace(request, domains=domains))
     vectors = counted.frequencies.vectors

@@ -15,7 +15,7 @@ from indistinct.hierarchy.registry import spec_of_hierarchy
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy import Input, Policy
 from indistinct.models.registry import parse_model
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.recoding.transformations import Transformation, parse_transformation
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Schema

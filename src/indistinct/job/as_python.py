@@ -13,14 +13,12 @@ from indistinct.engines.base import without_password
 from indistinct.hierarchy.registry import builder_call
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy import Policy
-from indistinct.metrics.importance import Importance
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import NumericForms
+from indistinct.recoding.columns import Importance, LevelBounds, NumericForms
 from indistinct.schema import ROLES
 from indistinct.settings import SETTINGS, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
-from indistinct.tables.reading import to_options
+from indistinct.tables.value import to_options
 
 WIDTH = 100
 INDENT = "    "

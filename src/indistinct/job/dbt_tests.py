@@ -97,10 +97,11 @@ def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
             "the policy counts people, which a published table does not show",
             hint="`indistinct verify` counts them on the original",
         )
-    if policy.algorithm.traits.buckets:
-        raise ParameterError(
+    policy.algorithm.require_classes(
+        ParameterError(
             "a release in buckets has no classes that SQL could group", hint="`indistinct verify` judges its buckets"
         )
+    )
     if columns is None and policy.output.ranges == "columns":
         raise ParameterError(
             "the policy publishes ranges as columns, whose names the release tells",

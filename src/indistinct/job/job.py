@@ -20,13 +20,10 @@ from indistinct.frequencies.value import PERSON, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
 from indistinct.models.of_people import people_as_rows
-from indistinct.recoding.columns import columns_of
+from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, LevelBounds, NumericForms, columns_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST

@@ -11,8 +11,7 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
-from indistinct.tables.reading import Declarations, declare
-from indistinct.tables.value import Reading, Table
+from indistinct.tables.value import Declarations, Reading, Table, declare
 
 
 @overload

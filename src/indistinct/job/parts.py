@@ -39,11 +39,9 @@ from indistinct.frequencies.passes import MISSING, NOBODY, KeyColumn, KeyTree, K
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.memory import give_memory_back, needs_memory
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
-from indistinct.recoding.columns import columns_of
+from indistinct.recoding.columns import NO_IMPORTANCE, NO_LEVELS, Importance, LevelBounds, columns_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.recoding.summary import Style
 from indistinct.tables.domain import Domain
 

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 from indistinct.engines import open_source
 from indistinct.errors import InputError, ParameterError
+from indistinct.job.opening import transform
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
 from indistinct.machine.arguments import with_checked_arguments
@@ -141,3 +142,8 @@ def read_population_of(policy: Policy) -> Any:
         return None
     place = address_of(path) or path
     return read_population(lambda how: open_source(place, how)[1], reading.about, policy.schema)
+
+
+def transform_by_policy(source: Any, policy: Policy) -> Any:
+    """Return a table with its columns transformed as in the releases of a policy."""
+    return transform(source, policy.schema, policy.transformations, hierarchies=policy.hierarchies)

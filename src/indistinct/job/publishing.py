@@ -13,13 +13,10 @@ from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy
 from indistinct.job.running import run_job
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
+from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.numeric_forms import numeric_forms
-from indistinct.recoding.outputs import RangeForm
-from indistinct.recoding.range_columns import check_form
+from indistinct.recoding.outputs import RangeForm, check_range_form
 from indistinct.recoding.storage import recoding_of
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST
@@ -210,7 +207,7 @@ def anonymize(
             importance=importance_of(importance),
             levels=levels_of(levels),
             numeric=numeric_forms(numeric),
-            ranges=check_form(ranges),
+            ranges=check_range_form(ranges),
         )
     )
 

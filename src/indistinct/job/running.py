@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -13,8 +13,9 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.algorithms.within_levels import bounded_problem, find_within
 from indistinct.engines import check_support, closes_sources, using_source
 from indistinct.engines.base import Engine, Source, close_source, transform_source
-from indistinct.errors import InfeasibleError, OutputError, ParameterError, VerificationError
+from indistinct.errors import IndistinctError, InfeasibleError, OutputError, ParameterError, VerificationError
 from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.structure import CLASSES
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.above_levels import can_search_above, search_above_levels
 from indistinct.job.by_part import apply_by_part, check_by_part, publish_by_part
@@ -28,7 +29,8 @@ from indistinct.recoding.assign import keys_of
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Recoding, with_hierarchies
-from indistinct.recoding.range_columns import check_form, require_free_names
+from indistinct.recoding.outputs import check_range_form
+from indistinct.recoding.range_columns import require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.fit import Fit, explain_failure, fit, suppressed_within, within_budget
@@ -136,7 +138,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
     algorithm = _algorithm_of(job)
     check_support(engine, algorithm.traits.recodings)
     _check_ranges(job, algorithm)
-    _check_partitioning(job, buckets=algorithm.traits.buckets)
+    _check_partitioning(job, algorithm.require_classes)
     model = promised_model(job.model, algorithm, job.schema)
     if not job.budget:
         job = replace(job, suppression=algorithm.own_budget(model, "people" if job.schema.person else "rows"))
@@ -176,27 +178,26 @@ def _algorithm_of(job: Job) -> Algorithm:
     return algorithm.for_reuse() if job.keeps_recoding else algorithm
 
 
-def _check_partitioning(job: Job, *, buckets: bool) -> None:
+def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], None]) -> None:
     """Raise before any work where names of folders may not hold the values of the columns of `partition_by`."""
-    check_partitioning(job.destination.partition_by, job.schema, buckets=buckets, pseudonyms=job.pseudonyms)
+    columns, shown = job.destination.partition_by, job.pseudonyms
+    check_partitioning(columns, job.schema, require_classes=require_classes, pseudonyms=shown)
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
     """Raise where ranges cannot be published as columns: in buckets, or beside another form of numbers."""
-    if check_form(job.ranges) == "labels":
+    if check_range_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)
-    forms = algorithm.numeric_forms
-    if algorithm.traits.buckets or any("interval" not in form for form in forms.used):
-        what = "publishes unmodified values" if algorithm.traits.buckets else f"publishes numbers as numeric={forms}"
-        raise ParameterError(
-            f"ranges=columns needs ranges; {algorithm.name} {what}",
-            hint="leave out `ranges` (--ranges), or use numeric=interval",
-        )
+    forms, hint = algorithm.numeric_forms, "leave out `ranges` (--ranges), or use numeric=interval"
+    needed = f"ranges=columns needs ranges; {algorithm.name} publishes"
+    algorithm.require_classes(ParameterError(f"{needed} unmodified values", hint=hint))
+    if any("interval" not in form for form in forms.used):
+        raise ParameterError(f"{needed} numbers as numeric={forms}", hint=hint)
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
-    """Return what a search needs; whoever breaks links needs every column, and the sensitive ones together.
+    """Return what is counted for a search.
 
     Raises where source, roles, model and hierarchies do not fit each other.
     """
@@ -207,18 +208,16 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
     opened.job.importance.check(schema.quasi)
     algorithm.numeric_forms.check(schema.quasi)
     opened.job.levels.require_columns(schema.quasi)
-    if opened.job.levels and algorithm.traits.buckets:
-        raise ParameterError(
-            f"{algorithm.name} publishes unmodified values, so that no levels bound them",
-            hint="leave out levels, or use an algorithm that recodes",
+    if opened.job.levels:
+        algorithm.require_classes(
+            ParameterError(
+                f"{algorithm.name} publishes unmodified values, so that no levels bound them",
+                hint="leave out levels, or use an algorithm that recodes",
+            )
         )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
     shown = (*schema.published, *opened.job.pseudonyms)
-    if not algorithm.traits.buckets:
-        joint = algorithm.traits.splits
-        return Request(schema.quasi, keys, hierarchies, joint=joint, person=schema.person, to_publish=shown)
-    keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *keys]))
-    return Request((*schema.quasi, *schema.insensitive), keys, hierarchies, joint=bool(keys), to_publish=shown)
+    return algorithm.request(schema, keys, hierarchies, to_publish=shown)
 
 
 def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, CutTable | SearchResult | None]:
@@ -290,8 +289,7 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
     problem = problem_of(
         counted, model, search.hierarchies, suppression=search.suppression, parts_rows=algorithm.traits.splits
     )
-    names = job.schema.sensitive if algorithm.traits.buckets else ()
-    sensitive = tuple(QuasiColumn(counted.known[name]) for name in names)
+    sensitive = tuple(QuasiColumn(counted.known[name]) for name in algorithm.separated(job.schema))
     problem = replace(problem, sensitive=sensitive, counters=Counter(scans=1), seed=job.seed, importance=job.importance)
     problem = bounded_problem(problem, job.levels) if job.levels else problem
     enter("searching")
@@ -357,7 +355,7 @@ def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: So
     hierarchies = kept_hierarchies(job.hierarchies, recoding.transformations)
     check_job(table, schema, model, hierarchies, decided=True)
     check_same_kinds(recoding, table)
-    _check_partitioning(replace(job, schema=schema), buckets=False)
+    _check_partitioning(replace(job, schema=schema), CLASSES.require_classes)
     require_rows_here(table, job.pseudonyms)
     source, _ = transform_source(table, schema, hierarchies, recoding.transformations)
     if isinstance(recoding, ByPart):

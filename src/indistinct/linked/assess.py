@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import ParameterError
+from indistinct.linked.arrays import arrays_of, owners_of
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import ALL, MOST_KNOWN, Known, KnownRows, LinkedAnonymity
 from indistinct.linked.judge import judge
-from indistinct.linked.opening import OpenTables, open_linked
+from indistinct.linked.opened import OpenTables
+from indistinct.linked.opening import open_linked
 from indistinct.linked.people import text_codes
-from indistinct.linked.verify import arrays_of, owners_of
 from indistinct.linked.view import EventLabels, LinkedView, number_rows
 from indistinct.machine.arrays import Codes
 
@@ -118,8 +119,8 @@ def assess_originals(
 def assess_release(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], known: Sequence[Known] = (1, 2, 3)
 ) -> LinkedAssessment:
-    """Return the risk of published tables, whoever made them."""
-    arrays, _, _ = arrays_of(policy, tables, owners_of(policy, tables), anchors_inside=True)
+    """Return the risk of published tables, made by any tool."""
+    arrays = arrays_of(policy, tables, owners_of(policy, tables), anchors_inside=True)
     return _assess(policy, arrays.view, known, declared=True)
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.figures import percent
 from indistinct.frequencies.encode import encode_column
+from indistinct.linked.arrays import arrays_of, offsets_of, owners_of
 from indistinct.linked.calendar import OPEN, first_day, last_day, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import ALL
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
+from indistinct.linked.opened import OpenEvents, OpenTables, window_days
 from indistinct.linked.people import day_ends
-from indistinct.linked.verify import arrays_of, offsets_of, owners_of
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -70,6 +71,11 @@ class LinkedOutcome:
         """Whether any person was left among fewer than k candidates."""
         return self.below_k > 0
 
+    @property
+    def share_below(self) -> float | None:
+        """Return the share of people who are left among fewer than k candidates, None where no one was attacked."""
+        return self.below_k / self.attempts if self.attempts else None
+
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as plain JSON values."""
         return {
@@ -89,10 +95,12 @@ class LinkedOutcome:
     @property
     def sentence(self) -> str:
         """Return the outcome in words."""
+        if not self.attempts:
+            return "no person could be attacked: none of those who were drawn is in the release"
         return (
             f"{self.below_k:,} of {self.attempts:,} people are left among fewer than {self.k} candidates, "
-            f"{self.singled_out:,} alone; a guess is right in {self.risk:.1%} of cases, and in {self.baseline:.1%} "
-            "without known rows"
+            f"{self.singled_out:,} alone; a guess is right in {percent(self.risk)} of cases, and in "
+            f"{percent(self.baseline)} without known rows"
         )
 
 
@@ -165,7 +173,7 @@ def attack_release(
 def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
     policy = opened.policy
     owners = owners_of(policy, tables)
-    arrays, _, _ = arrays_of(policy, tables, owners, anchors_inside=True)
+    arrays = arrays_of(policy, tables, owners, anchors_inside=True)
     quasi, size = policy.people.schema.quasi, len(arrays.vectors)
     vectors = pa.table({n: pa.array([v[i] for v in arrays.vectors], pa.string()) for i, n in enumerate(quasi)})
     covers = _covers(vectors, opened.people, quasi, policy.people.hierarchies)
@@ -317,7 +325,7 @@ def _has_known_rows(match: Codes, owner: Codes, people: int, counted: Codes, *, 
     """Return which people can have a published row of their own for each known row that counts for their class.
 
     By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
-    that are known whole there must be no other row, and one row more or less is told by the number.
+    that are known whole there must be no other row: the number of rows is known.
     """
     if exact:
         return _has_exact_rows(match, owner, people, counted)

@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.linked.calendar import OPEN
-from indistinct.linked.declared import LinkedPolicy
+from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.people import day_ends, window_of_all
 from indistinct.release.certificate import SMALLEST
 
@@ -77,6 +79,28 @@ class LinkedCertificate:
         return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def declared_roles(table: LinkedTable) -> dict[str, str]:
+    """Return the role of each column of a table that is not dropped."""
+    names = [name for name in table.schema.columns if name not in table.schema.identifiers]
+    roles = {name: str(table.schema.role(name)) for name in names}
+    roles |= {column.column: "list" for column in table.lists}
+    return roles if table.time is None else roles | {table.time.column: "time"}
+
+
+def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None:
+    """Return what is declared of the time of a table."""
+    if table.time is None or policy.time is None:
+        return None
+    window = [day.isoformat() for day in policy.time.windows[table.name]]
+    return {"column": table.time.column, "known": not table.time.unknown, "window": window}
+
+
+def declared_knowledge(policy: LinkedPolicy) -> dict[str, Any]:
+    """Return what attackers are declared to know, and since when times are counted."""
+    time = None if policy.time is None else {"anchor": policy.time.anchor, "as": policy.time.unit}
+    return {"knows": dict(policy.knowledge.tables), "knows_together": policy.knowledge.rows, "time": time}
+
+
 def hide_small(count: int, smallest: int = SMALLEST) -> int | None:
     """Return a count, or None where it is small enough to speak of single people.
 
@@ -98,6 +122,11 @@ def assumptions_of(policy: LinkedPolicy) -> tuple[str, ...]:
         if plain:
             found.append(f"attackers know no value of {', '.join(plain)} of table {table.name}")
     return tuple(found)
+
+
+def labels_of_people(policy: LinkedPolicy, people: pa.Table) -> dict[str, set[str | None]]:
+    """Return the labels of each quasi-identifier of the people table."""
+    return {name: set(pc.unique(people[name].cast(pa.string())).to_pylist()) for name in policy.people.schema.quasi}
 
 
 def bounds_of(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
@@ -129,11 +129,12 @@ class LinkedPolicy:
         _check_time(self)
         if not 0 <= self.rows <= 1:
             raise ParameterError(f"`rows` must be a share from 0 to 1; got {self.rows!r}", hint="0.3 is 30 %")
-        if self.algorithm.traits.buckets:
-            raise ParameterError(
+        self.algorithm.require_classes(
+            ParameterError(
                 f"{self.algorithm.name} publishes buckets, in which people have no class",
                 hint="choose an algorithm that publishes classes, such as mondrian",
             )
+        )
 
     @property
     def people(self) -> LinkedTable:
@@ -271,8 +272,3 @@ def _check_time(policy: LinkedPolicy) -> None:
                 f"there is no window for table {table.name!r}, which has a column with the role time",
                 hint="write window = [first day, last day] for all tables, or one for each table that has times",
             )
-
-
-def knowledge_words(knowledge: KnownRows) -> dict[str, Any]:
-    """Return what is known, as a certificate says it."""
-    return {"tables": dict(knowledge.tables), "together": knowledge.together}

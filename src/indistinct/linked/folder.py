@@ -14,7 +14,7 @@ from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.release.writing.formats import FORMATS, is_text_file, producer_for, read_as_written
 from indistinct.release.writing.staging import Staged, check_target, digest_of, stage
 from indistinct.tables import open_table
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.opening import columns_in
 from indistinct.tables.several import PARQUET
 
@@ -115,7 +115,7 @@ class ReleaseFolder:
 
 
 def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
-    """Return a release in a folder, whoever made it: its files are named after the tables of the policy."""
+    """Open a release in a folder, made by any tool: its files are named after the tables of the policy."""
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder}", hint="name the folder of the release, with one file a table")
     seal = folder / FILE_NAME
@@ -232,7 +232,9 @@ def outdated_files(folder: Path, kept: Sequence[Path]) -> list[Path]:
     with suppress(OSError, InputError):
         certificate = read_linked_certificate(read_ordinary(folder / FILE_NAME).decode("utf-8", "replace"))
         paths = {folder / Path(entry["file"]).name: entry["digest"] for entry in certificate["tables"].values()}
-        return [path for path, told in paths.items() if path not in kept and path.is_file() and digest_of(path) == told]
+        return [
+            path for path, digest in paths.items() if path not in kept and path.is_file() and digest_of(path) == digest
+        ]
     return []
 
 

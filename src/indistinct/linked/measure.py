@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
+from indistinct.linked.arrays import offsets_of
 from indistinct.linked.calendar import OPEN, units_of_days
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.folder import blocks_of
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
-from indistinct.linked.verify import offsets_of
+from indistinct.linked.opened import OpenEvents, OpenTables, window_days
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -64,7 +64,7 @@ class LinkedMeasurements:
 
 
 def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> LinkedMeasurements:
-    """Return what published tables cost, compared with their originals, whoever made them."""
+    """Return what published tables, made by any tool, cost compared with their originals."""
     policy = opened.policy
     people = tables[policy.people.name]
     found = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]

@@ -1,9 +1,10 @@
 """The original tables, opened and checked: whose each row is, when it was, and the codes of its quasi-identifiers."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,150 +13,77 @@ import pyarrow.compute as pc
 
 from indistinct.errors import InfeasibleError, InputError, SchemaError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy import Hierarchy, Taxonomy, check_rooted, suggest
-from indistinct.hierarchy.explicit import value_key
+from indistinct.hierarchy import Hierarchy, check_rooted, suggest
 from indistinct.linked.calendar import OPEN
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, ListColumn, list_name
-from indistinct.linked.streams import DateEvidence, KeyEvidence, Persons, Stream, open_stream, plain_names
+from indistinct.linked.opened import (
+    CODES,
+    DAYS,
+    PERSON,
+    Dates,
+    EventColumn,
+    OpenEvents,
+    OpenTables,
+    PassedEvents,
+    StoredEvents,
+    window_days,
+)
+from indistinct.linked.streams import (
+    STREAM_MEMORY,
+    BlockValues,
+    DateEvidence,
+    KeyEvidence,
+    Persons,
+    RowFile,
+    Stream,
+    open_stream,
+    plain_names,
+)
+from indistinct.linked.view import coarse_codes
 from indistinct.machine.arrays import Codes
 from indistinct.schema import where_is
 from indistinct.tables import open_table
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column
 from indistinct.tables.several import require_unchanged
 
-Dates = tuple[Codes | None, Codes, Codes]
-"""Anchor, birth and death of each person, in days since 1970."""
 
+def open_linked(
+    policy: LinkedPolicy, sources: Mapping[str, Any] | None = None, *, memory: int | None = None
+) -> OpenTables:
+    """Return the tables of a policy, opened and checked; `sources` take the place of files.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventColumn:
-    """A quasi-identifier of an event table: the code of each row, and the coarser values of each code."""
-
-    name: str
-    codes: Codes
-    taxonomy: Taxonomy
-    domain: Domain
-
-    def values(self) -> pa.Array:
-        """Return the original value of each row."""
-        return self.domain.decode(self.codes)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenEvents:
-    """An event table: the person of each row as a number of the people table, and days since the person's anchor.
-
-    `data` has the published columns that are no quasi-identifiers. `sensitive` are codes of each sensitive column.
+    With `memory` the event tables that are judged wait on disk, and their rows take about so many bytes at once.
     """
-
-    name: str
-    table: LinkedTable | ListColumn
-    person: Codes
-    quasi: tuple[EventColumn, ...]
-    data: pa.Table
-    days: Codes | None = None
-    sensitive: tuple[Codes, ...] = ()
-
-    @property
-    def rows(self) -> int:
-        """Return the number of original rows."""
-        return len(self.person)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PassedEvents:
-    """An event table that is streamed, once its rows were checked: what of it is published, and its rows by person."""
-
-    table: LinkedTable
-    stream: Stream
-    names: tuple[str, ...]
-    persons: Persons
-
-    @property
-    def name(self) -> str:
-        """Return the name of the table."""
-        return self.table.name
-
-    @property
-    def rows(self) -> int:
-        """Return the number of original rows."""
-        return self.stream.rows
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenTables:
-    """All original tables; `anchor`, `birth` and `death` are days since 1970, open where a person has none.
-
-    `ids` are the person IDs of the people table. `events` are tables that are judged, in memory, `passed` those that
-    are streamed. `dropped_keys` are columns of event tables that link their rows, and are not published.
-    """
-
-    policy: LinkedPolicy
-    people: pa.Table
-    ids: pa.ChunkedArray
-    anchor: Codes | None
-    birth: Codes
-    death: Codes
-    events: tuple[OpenEvents, ...]
-    sensitive: tuple[Codes, ...]
-    passed: tuple[PassedEvents, ...] = ()
-    dropped_keys: tuple[str, ...] = ()
-
-    @property
-    def dates(self) -> tuple[Codes | None, Codes, Codes]:
-        """Return anchor, birth and death of each person."""
-        return self.anchor, self.birth, self.death
-
-    def events_of(self, table: LinkedTable) -> OpenEvents | PassedEvents:
-        """Return an event table."""
-        every: tuple[OpenEvents | PassedEvents, ...] = (*self.events, *self.passed)
-        return next(events for events in every if events.name == table.name)
-
-    @property
-    def size(self) -> int:
-        """Return the number of original people."""
-        return int(self.people.num_rows)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return what a steward should know of the tables."""
-        return tuple(f"column {name} links rows of event tables as a key and is dropped" for name in self.dropped_keys)
-
-
-def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) -> OpenTables:
-    """Return the tables of a policy, opened and checked; `sources` take the place of files."""
     given = sources or {}
     people = policy.people
     data = {people.name: _read(policy, people, given.get(people.name))}
-    ids = _person_ids(people, data[people.name])
-    if len(pc.unique(ids)) < len(ids):
-        raise InputError(
-            f"table {people.name!r} has {len(ids) - len(pc.unique(ids)):,} more rows than people",
-            hint="the people table has one row a person",
-        )
-    if len(ids) < policy.model.k:
-        raise InfeasibleError(
-            f"k = {policy.model.k} but the people table has {len(ids):,} people", hint=f"k at most {len(ids)}"
-        )
-    _refuse_dates(people, data[people.name], (*people.schema.sensitive, *people.schema.insensitive))
+    ids = _people_ids(policy, data[people.name])
+    _refuse_dates(people, data[people.name], plain_names(people.schema))
     anchor = None if policy.time is None else _days_of(people, data[people.name], policy.time.anchor, needed=True)
     birth, death = (_days_that_tell(policy, data[people.name], what) for what in ("birth", "death"))
     dates = (anchor, birth, death)
-    data |= {table.name: _read(policy, table, given.get(table.name)) for table in policy.judged}
+    held, streamed = (policy.judged, policy.passed) if memory is None else ((), policy.events)
+    data |= {table.name: _read(policy, table, given.get(table.name)) for table in held}
     shared = _shared_names(policy)
     evidence = {
         (table.name, name): _key_evidence(data[table.name][name], _people_of_rows(table, data[table.name], ids))
-        for table in policy.judged
+        for table in held
         for name in shared[table.name]
     }
-    streams = {table.name: _open_stream(policy, table, given.get(table.name)) for table in policy.passed}
+    streams = {table.name: _open_stream(policy, table, given.get(table.name), memory) for table in streamed}
     persons = {}
-    for table in policy.passed:
+    distinct = {table.name: [BlockValues(name) for name in table.schema.quasi] for table in streamed}
+    for table in streamed:
         found = {name: KeyEvidence() for name in shared[table.name]}
-        persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found)
+        persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found, distinct[table.name])
         evidence |= {(table.name, name): each for name, each in found.items()}
     keys = _keys_between(policy, evidence)
-    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in policy.judged]
+    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in held]
+    stored = [
+        _store_events(policy, table, streams[table.name], ids, dates, keys, distinct[table.name], persons[table.name])
+        for table in streamed
+        if table not in policy.passed
+    ]
     events += [_open_list(policy, column, data[people.name]) for column in people.lists]
     kept = data[people.name].drop_columns([people.person, *(column.column for column in people.lists)])
     sensitive = tuple(coarse_codes(name, kept[name])[0] for name in people.schema.sensitive)
@@ -163,23 +91,42 @@ def open_linked(policy: LinkedPolicy, sources: Mapping[str, Any] | None = None) 
         PassedEvents(table, streams[table.name], _published_as_is(table, keys), persons[table.name])
         for table in policy.passed
     )
-    return OpenTables(policy, kept, ids, *dates, tuple(events), sensitive, passed, tuple(keys))
+    return OpenTables(
+        policy, kept, ids, *dates, tuple(events), sensitive, passed, tuple(keys), tuple(stored), memory or 0
+    )
+
+
+def _people_ids(policy: LinkedPolicy, people: pa.Table) -> pa.ChunkedArray:
+    """Return the person IDs of the people table, once each has one row and there are enough."""
+    ids = _person_ids(policy.people, people)
+    if len(pc.unique(ids)) < len(ids):
+        raise InputError(
+            f"table {policy.people.name!r} has {len(ids) - len(pc.unique(ids)):,} more rows than people",
+            hint="the people table has one row a person",
+        )
+    if len(ids) < policy.model.k:
+        raise InfeasibleError(
+            f"k = {policy.model.k} but the people table has {len(ids):,} people", hint=f"k at most {len(ids)}"
+        )
+    return ids
 
 
 def _read(policy: LinkedPolicy, table: LinkedTable, source: Any) -> pa.Table:
     """Return the columns of a table that are not dropped; every column must have a role."""
-    data = open_table(_source_of(policy, table, source), reading=table.reading).data
+    data = open_table(source_of(policy, table, source), reading=table.reading).data
     _check_roles(table, data.column_names)
     return data.drop_columns([name for name in table.schema.identifiers if name in data.column_names])
 
 
-def _open_stream(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Stream:
-    stream = open_stream(_source_of(policy, table, source), table.reading)
+def _open_stream(policy: LinkedPolicy, table: LinkedTable, source: Any, memory: int | None) -> Stream:
+    most = STREAM_MEMORY if memory is None else min(memory // 4, STREAM_MEMORY)
+    stream = open_stream(source_of(policy, table, source), table.reading, memory=most)
     _check_roles(table, stream.schema.names)
     return stream
 
 
-def _source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
+def source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
+    """Return what a table is read from: what is given, or its file."""
     if source is None:
         if table.path is None:
             raise InputError(f"there is no table {table.name!r}", hint="give every table of the policy")
@@ -210,9 +157,14 @@ def _check_stream(
     ids: pa.ChunkedArray,
     dates: Dates,
     evidence: Mapping[str, KeyEvidence],
+    distinct: Sequence[BlockValues],
 ) -> Persons:
-    """Return the rows of each person of a streamed table, once all rows are possible; add to the evidence of keys."""
-    persons, days_seen = Persons.of(len(ids), OPEN), DateEvidence.of(plain_names(table.schema))
+    """Return the rows of each person of a table that is read in blocks, once all rows are possible.
+
+    Add what is seen to the evidence of keys, and to the distinct values of quasi-identifiers.
+    """
+    persons = Persons.of(len(ids), OPEN)
+    days_seen = DateEvidence.of((*table.schema.quasi, *plain_names(table.schema)))
     columns = [name for name in stream.schema.names if name not in table.schema.identifiers]
     done = 0
     with require_unchanged(stream.stamps):
@@ -229,8 +181,42 @@ def _check_stream(
             days_seen.add(block)
             for name, each in evidence.items():
                 each.add(block[name], person)
+            for column in distinct:
+                column.add(block[column.name])
     _refuse_date_columns(table, days_seen.columns)
     return persons
+
+
+def _store_events(
+    policy: LinkedPolicy,
+    table: LinkedTable,
+    stream: Stream,
+    ids: pa.ChunkedArray,
+    dates: Dates,
+    keys: Sequence[str],
+    distinct: Sequence[BlockValues],
+    persons: Persons,
+) -> StoredEvents:
+    """Return a table whose rows are read once more, coded, and written to disk."""
+    names, nothing = _published_as_is(table, keys), stream.schema.empty_table()
+    values = [pa.table({each.name: each.column if each.parts else nothing[each.name]}) for each in distinct]
+    quasi = tuple(
+        replace(code_column(data, each.name, table.hierarchies.get(each.name)), codes=np.zeros(0, dtype=np.int64))
+        for each, data in zip(distinct, values, strict=True)
+    )
+    needed = [table.person, *([] if table.time is None else [table.time.column]), *table.schema.quasi, *names]
+    rows = RowFile()
+    with require_unchanged(stream.stamps):
+        for block in chain([nothing], stream.read(needed)):
+            person, days = people_and_days(policy, table, block, ids, dates)
+            coded = {PERSON: pa.array(person, pa.int32())}
+            coded |= {} if days is None else {DAYS: pa.array(days, pa.int32())}
+            coded |= {
+                f"{CODES}{place}": pa.array(_codes_in(column.domain, block[column.name]), pa.int32())
+                for place, column in enumerate(quasi)
+            }
+            rows.add(pa.table({**coded, **{name: block[name] for name in names}}))
+    return StoredEvents(table, rows.stream(), quasi, names, persons)
 
 
 def people_and_days(
@@ -239,6 +225,11 @@ def people_and_days(
     """Return the row of the people table of each row of an event table, and the days since that person's anchor."""
     person = _people_of_rows(table, data, ids)
     return person, None if table.time is None else _offsets(policy, table, data, person, dates)
+
+
+def _codes_in(domain: Domain, column: pa.ChunkedArray) -> Codes:
+    """Return the code of each cell; where every cell of a table is missing, that is the only code."""
+    return domain.encode(column) if len(domain.values) else np.zeros(len(column), dtype=np.int32)
 
 
 def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
@@ -325,8 +316,8 @@ def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
     """Return the latest birth, or the earliest death, that columns tell of each person; open without any."""
     beyond = -OPEN if what == "birth" else OPEN
     days = np.full(people.num_rows, beyond, dtype=np.int64)
-    for name, told in policy.people.tells.items():
-        if told == what:
+    for name, event in policy.people.tells.items():
+        if event == what:
             own = _days_of(policy.people, people, name, needed=False, beyond=beyond)
             days = np.maximum(days, own) if what == "birth" else np.minimum(days, own)
     return days
@@ -407,38 +398,12 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
     return days - anchor[person]
 
 
-def window_days(policy: LinkedPolicy, table: str) -> tuple[int, int]:
-    """Return the window of a table in days since 1970."""
-    if policy.time is None:
-        return -OPEN, OPEN
-    first, last = (int(np.datetime64(day).astype(int)) for day in policy.time.windows[table])
-    return first, last
-
-
 def code_column(data: pa.Table, name: str, hierarchy: Hierarchy | None) -> EventColumn:
     """Return the codes of a column and its hierarchy; without a declared one, the one that its values suggest."""
     encoded = encode_column(name, data[name], required=False)
     taxonomy = (hierarchy or suggest(encoded.domain)).bind(encoded.domain)
     check_rooted(taxonomy)
     return EventColumn(name, encoded.codes.astype(np.int64), taxonomy, encoded.domain)
-
-
-def coarse_codes(name: str, column: pa.ChunkedArray) -> tuple[Codes, int]:
-    """Return the codes of a sensitive column, and how many there are, as the coarsest common reader tells values apart.
-
-    Numbers are compared by size however they are written, and no text at all is missing.
-
-    >>> coarse_codes("code", pa.chunked_array([["7", "07", "", None, "x"]]))[0].tolist()
-    [1, 1, 0, 0, 2]
-    """
-    encoded = encode_column(name, column, required=False)
-    keys: dict[Hashable, int] = {None: 0}
-    folded = [
-        None if text is None or not text.strip() else value_key(text.strip(), Kind.NUMBER)
-        for text in encoded.domain.texts()
-    ]
-    numbers = np.array([keys.setdefault(key, len(keys)) for key in folded], dtype=np.int64)
-    return numbers[encoded.codes] if len(numbers) else np.zeros(len(column), dtype=np.int64), len(keys)
 
 
 def _open_list(policy: LinkedPolicy, column: ListColumn, people: pa.Table) -> OpenEvents:

@@ -15,11 +15,12 @@ import pyarrow as pa
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Taxonomy
+from indistinct.linked.arrays import LinkedArrays, arrays_of, offsets_of, owners_of, rows_by_person
 from indistinct.linked.calendar import units_of_days
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.judge import multiset_numbers
-from indistinct.linked.opening import OpenEvents, OpenTables
-from indistinct.linked.verify import LinkedArrays, LinkedCheck, arrays_of, offsets_of, owners_of, rows_by_person
+from indistinct.linked.opened import OpenEvents, OpenTables
+from indistinct.linked.verify import LinkedCheck
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.recoding.columns import columns_of
 from indistinct.schema import Schema
@@ -46,7 +47,7 @@ def compare_with_originals(
     """
     policy = opened.policy
     owners = owners_of(policy, tables)
-    arrays, _, _ = arrays_of(policy, tables, owners, anchors_inside=True)
+    arrays = arrays_of(policy, tables, owners, anchors_inside=True)
     pairs = _covering_pairs(opened, arrays, tables)
     shown, expected = [arrays.view.classes], [pairs.group]
     for events in opened.events:

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from indistinct.engines.stored_rows import GROUP, Partitions
 from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, spell_offsets, units_of_days
-from indistinct.linked.opening import OpenTables, PassedEvents, people_and_days, window_days
-from indistinct.linked.people import PeopleClasses, dates_of_classes
-from indistinct.linked.verify import sort_columns, sort_ranks
+from indistinct.linked.opened import OpenTables, PassedEvents, window_days
+from indistinct.linked.opening import people_and_days
+from indistinct.linked.order import sort_columns, sort_ranks
+from indistinct.linked.people import PeopleClasses
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.memory import give_memory_back
 from indistinct.machine.ordering import distinct_with_places, order_numbers, text_order
@@ -79,7 +80,7 @@ class _Labels:
 
     def __init__(self, opened: OpenTables, classes: PeopleClasses, events: PassedEvents) -> None:
         self.unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
-        self.limits = dates_of_classes(opened, classes).limits(window_days(opened.policy, events.name))
+        self.limits = classes.dates.limits(window_days(opened.policy, events.name))
         counted = np.flatnonzero(events.persons.counts[classes.kept] > 0)
         first, last = np.full(classes.size, OPEN), np.full(classes.size, -OPEN)
         own = classes.classes[counted]

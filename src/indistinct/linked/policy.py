@@ -21,7 +21,7 @@ from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListCol
 from indistinct.linked.guarantee import parse_linked_model
 from indistinct.schema import did_you_mean
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
-from indistinct.tables.input_files import read_ordinary
+from indistinct.tables.addresses import read_ordinary
 
 TIME = "time"
 KNOWN = ValueKind('0, 1, 2, 3 or "all"', lambda value: isinstance(value, int | str) and not isinstance(value, bool))

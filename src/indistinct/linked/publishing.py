@@ -3,23 +3,34 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct import __version__
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import AnyBudget, parse_budget
-from indistinct.errors import ParameterError, SchemaError, VerificationError
+from indistinct.engines import DEFAULT_MEMORY, bytes_of, chosen_engine
+from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError
 from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
 from indistinct.job.publishing import run as run_one_table
-from indistinct.linked.certificate import LinkedCertificate, TableEntry, assumptions_of, bounds_of, hide_small
+from indistinct.linked.certificate import (
+    LinkedCertificate,
+    TableEntry,
+    assumptions_of,
+    bounds_of,
+    declared_knowledge,
+    declared_roles,
+    declared_time,
+    hide_small,
+    labels_of_people,
+)
 from indistinct.linked.declared import MANY_ROWS_DELETED, LinkedPolicy, LinkedTable, TimeRules, list_name
 from indistinct.linked.folder import (
     ReleasedTables,
@@ -30,12 +41,13 @@ from indistinct.linked.folder import (
     targets_of,
 )
 from indistinct.linked.guarantee import Known, LinkedAnonymity, parse_linked_model
-from indistinct.linked.opening import OpenEvents, OpenTables, PassedEvents, open_linked
+from indistinct.linked.opened import OpenEvents, OpenTables, PassedEvents, StoredEvents
+from indistinct.linked.opening import open_linked, source_of
 from indistinct.linked.people import anchors_inside
 from indistinct.linked.policy import is_linked_policy, read_linked_policy
-from indistinct.linked.search import LinkedRows, LinkedSolution, search_linked
+from indistinct.linked.search import LinkedSolution, TableTotals, search_linked
 from indistinct.linked.tables import published_tables
-from indistinct.linked.verify import LinkedVerdict, verify_tables
+from indistinct.linked.verify import MEMORY, LinkedVerdict, verify_tables
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.release.release import Release
 from indistinct.release.writing.formats import publishable
@@ -43,6 +55,7 @@ from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
 from indistinct.schema import Schema, did_you_mean
 
+ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2
 """Digits of the loss in a certificate: all of them would tell how many rows are deleted where that is hidden."""
 
@@ -82,23 +95,69 @@ def run(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Release | LinkedRelease:
-    """Return the release that a policy describes, written where the policy says.
+    r"""Return the release that a policy describes, and write it where the policy says.
 
-    `policy` is one, or the path of its file (.toml). `input` takes the place of its table and is read in the same way,
-    `output` that of its output; where neither names an output the release stays in memory. `overwrite` lets it replace
-    an earlier release, never a file that the policy reads. All other keywords are those of `anonymize`. A report is
-    not written: `report(release, policy=policy, original=…)` makes one.
+    A policy with `[tables.NAME]` publishes several tables into a folder and returns a `LinkedRelease`. A report is not
+    written: `report(release, policy=policy, original=…)` makes one.
 
-    A policy with `[tables.NAME]` publishes several tables into a folder, and returns a `LinkedRelease`.
+    Parameters
+    ----------
+    policy
+        The policy, or the path of its file (.toml).
+    input
+        Table in place of the policy's input; it is read in the same way.
+    output
+        Path or database table in place of the policy's output. Without any output the release stays in memory.
+    overwrite
+        Whether an earlier release may be replaced; a file that the policy reads never is.
+    save_recoding
+        File for the recoding, which `apply` reads.
+    engine, memory
+        Where rows are counted and published, and the memory that this may use, as in `anonymize`.
+    seed
+        Fixes the order of published rows, for tests; the certificate records it.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    Release
+        The verified release; a `LinkedRelease` for several tables.
+
+    Raises
+    ------
+    PolicyError
+        If the policy cannot be read or contradicts itself.
+    InfeasibleError
+        If no release satisfies the model within the suppression limit.
+    InputError
+        If the table cannot be read, or does not fit the policy.
+    OutputError
+        If the output exists and `overwrite` is not set, or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "people.csv").write_text("age,ill\n21,flu\n22,cold\n23,flu\n", encoding="utf-8")
+    >>> policy = folder / "policy.toml"
+    >>> columns = '[columns]\nage = { role = "quasi" }\nill = { role = "sensitive" }\n'
+    >>> _ = policy.write_text(
+    ...     f'[input]\npath = "people.csv"\n{columns}[privacy]\nmodels = ["k-anonymity:k=3"]\n',
+    ...     encoding="utf-8",
+    ... )
+    >>> run(policy).classes().to_pylist()
+    [{'age': '[21-23]', 'rows': 3}]
     """
     if isinstance(policy, LinkedPolicy) or (isinstance(policy, str | Path) and is_linked_policy(policy)):
-        refuse_options(input=input, save_recoding=save_recoding, seed=seed, memory=memory)
-        check_engine(engine)
+        refuse_options(input=input, save_recoding=save_recoding, seed=seed)
         written = policy if isinstance(policy, LinkedPolicy) else read_linked_policy(policy)
         if output is not None and not isinstance(output, str | Path):
             raise ParameterError("several tables are written to a folder", hint='[output] folder = "release/"')
         folder = written.output if output is None else Path(output)
-        return publish_linked(written, folder=folder, overwrite=overwrite, progress=progress)
+        return publish_linked(
+            written, folder=folder, overwrite=overwrite, engine=engine, memory=memory, progress=progress
+        )
     return run_one_table(
         policy,
         input=input,
@@ -121,13 +180,30 @@ def refuse_options(**given: Any) -> None:
             )
 
 
-def check_engine(engine: str) -> None:
-    """Raise for an engine that several tables are not published on."""
-    if engine not in ("auto", "memory"):
+def memory_of_stored(
+    policy: LinkedPolicy, sources: Mapping[str, Any] | None, engine: str, memory: str | int | None
+) -> int | None:
+    """Return how much memory tables on disk may take, or None where all event tables are read into memory.
+
+    `auto` leaves them on disk where one of them is too large for memory, as it does for a single table.
+    """
+    if engine not in ENGINES:
         raise ParameterError(
             f"several tables are not published on the engine {engine}",
-            hint="leave it out: tables are read into memory",
+            hint=f"choose among {', '.join(ENGINES)}",
         )
+    limit = DEFAULT_MEMORY if memory is None else bytes_of(memory)
+    if engine == "memory" or not policy.judged:
+        return None
+    if engine == "duckdb":
+        if find_spec("duckdb") is None:
+            raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory")
+        return limit
+    given = sources or {}
+    homes = [
+        chosen_engine(source_of(policy, table, given.get(table.name)), memory=memory).name for table in policy.judged
+    ]
+    return limit if "duckdb" in homes else None
 
 
 @with_checked_arguments
@@ -149,6 +225,8 @@ def anonymize_tables(
     algorithm: Algorithm | str | None = None,
     output: str | Path | None = None,
     overwrite: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> LinkedRelease:
     """Return a release of several tables about the same people, verified on the published rows.
@@ -158,38 +236,53 @@ def anonymize_tables(
     tables
         The tables by name: anything that `open` takes.
     schemas
-        The roles of each table's columns. `person` names the one column that tells people apart.
+        The roles of each table's columns; `person` names the column of the person ID.
     people
-        The table with one row a person.
+        Name of the table with one row per person.
     knows
-        How many rows of one person an attacker may know, by event table: 0, 1, 2, 3 or "all".
+        Largest number of rows of one person that an attacker knows, by event table: 0, 1, 2, 3 or "all".
     model
         Such as `LinkedAnonymity(k=5, l=2)` or "linked-anonymity:k=5,l=2".
     hierarchies
         Hierarchies of the quasi-identifiers of each table.
     time, times
-        Since which day times are counted (`TimeRules`), and the `TimeColumn` of each event table that has one.
+        The day from which times are counted (`TimeRules`), and the `TimeColumn` of each event table that has one.
     tells
         Columns of the people table that are dates of "birth" or "death".
     lists
         The list columns of the people table (`ListColumn`).
     knows_together
-        Rows of all tables together, needed where the numbers of `knows` add up to more than 3.
+        Largest number of rows of all tables together that an attacker knows; required where the numbers of `knows`
+        add up to more than 3.
     suppression
-        People who may be dropped: a share, or a number such as "4 people".
+        People who may be suppressed: a share, or a number such as "4 people".
     rows
-        The share of the rows of each event table that may be deleted.
+        Share of the rows of each event table that may be deleted.
     algorithm
-        The algorithm for the people table, by default mondrian.
+        Algorithm for the people table, by default mondrian.
     output
-        A folder for the release; without one it stays in memory.
+        Folder for the release; without it the release stays in memory.
+    overwrite
+        Whether an earlier release in the folder may be replaced.
+    engine, memory
+        ``"memory"``, or ``"duckdb"`` for event tables larger than memory, which then wait on disk, and the limit of
+        memory, such as "4GB". ``"auto"`` chooses by their size.
+    progress
+        Called with the share of the work that is done.
+
+    Returns
+    -------
+    LinkedRelease
+        The published tables with their certificate.
 
     Raises
     ------
     InfeasibleError
-        No release satisfies the model within the budgets.
+        If no release satisfies the model within the limits.
     InputError
-        The tables do not fit together, such as events of unknown people.
+        If the tables do not fit together, for example events of unknown people.
+    OutputError
+        If the folder exists and `overwrite` is not set, or cannot be written.
 
     Examples
     --------
@@ -224,7 +317,9 @@ def anonymize_tables(
         chosen,
     )
     folder = None if output is None else Path(output)
-    return publish_linked(policy, sources=tables, folder=folder, overwrite=overwrite, progress=progress)
+    return publish_linked(
+        policy, sources=tables, folder=folder, overwrite=overwrite, engine=engine, memory=memory, progress=progress
+    )
 
 
 def _same_names(
@@ -245,13 +340,15 @@ def publish_linked(
     sources: Mapping[str, Any] | None = None,
     folder: Path | None = None,
     overwrite: bool = False,
+    engine: str = "auto",
+    memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> LinkedRelease:
     """Return the release of a policy, verified as written; nothing is written unless everything is satisfied."""
     _ = policy.knowledge
     if folder is not None:
         check_folder(folder, policy, overwrite=overwrite)
-    opened = open_linked(policy, sources)
+    opened = open_linked(policy, sources, memory=memory_of_stored(policy, sources, engine, memory))
     solution = search_linked(opened, progress=progress)
     parts = published_tables(opened, solution)
     tables: Mapping[str, pa.Table]
@@ -299,8 +396,9 @@ def _write(
     is_new = not folder.exists()
     folder.mkdir(exist_ok=True)
     targets = targets_of(folder, opened.policy)
-    passed = [table.name for table in opened.policy.passed if is_streamed(targets[table.name])]
-    made = {name: _whole(opened.policy.table(name), each) for name, each in parts.items() if name not in passed}
+    read_in_blocks = [*(each.name for each in opened.passed), *(each.name for each in opened.stored)]
+    in_parts = [name for name in read_in_blocks if is_streamed(targets[name])]
+    made = {name: _whole(opened.policy.table(name), each) for name, each in parts.items() if name not in in_parts}
     types: dict[str, pa.Schema] = {}
     try:
         with staging() as staged:
@@ -333,7 +431,7 @@ def _certify(
 ) -> LinkedCertificate:
     """Return the certificate of published tables; raise `VerificationError` where anything is not satisfied."""
     policy, inside = opened.policy, anchors_inside(opened)
-    verdict = verify_tables(policy, tables, anchors_inside=inside)
+    verdict = verify_tables(policy, tables, anchors_inside=inside, memory=opened.memory or MEMORY)
     if not verdict.holds:
         broken = [f"{check.name} ({check.words})" for check in verdict.checks if not check.holds]
         raise VerificationError(
@@ -353,9 +451,8 @@ def _certificate(
     policy, found = opened.policy, verdict.judgement
     if found is None:
         raise AssertionError("tables that are satisfied were counted")
-    dropped = opened.size - verdict.people
-    labels = {name: set(pc.unique(tables[policy.people.name][name].cast(pa.string())).to_pylist())
-              for name in policy.people.schema.quasi}  # fmt: skip
+    dropped, declared = opened.size - verdict.people, declared_knowledge(policy)
+    labels = labels_of_people(policy, tables[policy.people.name])
     return LinkedCertificate(
         version=__version__,
         model=policy.model.spec(),
@@ -367,17 +464,11 @@ def _certificate(
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
             for table in policy.tables
         },
-        knows=dict(policy.knowledge.tables),
-        knows_together=policy.knowledge.rows,
+        knows=declared["knows"],
+        knows_together=declared["knows_together"],
         original_people=None if hide_small(dropped) is None else opened.size,
         suppressed_people=hide_small(dropped),
-        time=None
-        if policy.time is None
-        else {
-            "anchor": policy.time.anchor,
-            "as": policy.time.unit,
-            "anchors_inside": anchors_inside(opened),
-        },
+        time=None if declared["time"] is None else {**declared["time"], "anchors_inside": anchors_inside(opened)},
         bounds=bounds_of(policy, labels, anchors_inside=anchors_inside(opened)),
         assumptions=assumptions_of(policy),
         warnings=(*opened.warnings, *_deletion_warnings(opened, solution)),
@@ -387,11 +478,7 @@ def _certificate(
 
 def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str]:
     """Return which event tables lost many of their rows."""
-    shares = {
-        each.name: 1 - len(solution.rows[each.name].kept) / each.rows
-        for each in opened.events
-        if each.rows and each.name in solution.rows
-    }
+    shares = {each.name: 1 - solution.totals[each.name].kept / each.rows for each in opened.judged if each.rows}
     return [
         f"{percent(share)} of the rows of table {name} are deleted"
         for name, share in shares.items()
@@ -403,26 +490,19 @@ def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
     policy = opened.policy
-    roles = {
-        name: str(table.schema.role(name)) for name in table.schema.columns if name not in table.schema.identifiers
-    }
-    roles |= {column.column: "list" for column in table.lists}
+    roles = declared_roles(table)
     if table.people:
-        lists = {column.column: solution.rows[list_name(table.name, column.column)].levels[0] for column in table.lists}
+        lists = {
+            column.column: solution.totals[list_name(table.name, column.column)].levels[0] for column in table.lists
+        }
         return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
     own = opened.events_of(table)
-    found = solution.rows.get(table.name)
+    found = solution.totals.get(table.name)
     lost = own.rows - rows
-    time = None
-    if table.time is not None and policy.time is not None:
-        roles[table.time.column] = "time"
+    time = declared_time(policy, table)
+    if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
-        time = {
-            "column": table.time.column,
-            "known": not table.time.unknown,
-            "width": 1 if found is None or table.time.unknown else widths[found.levels[-1]],
-            "window": [day.isoformat() for day in policy.time.windows[table.name]],
-        }
+        time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]
     return TableEntry(
         file[0],
         file[1],
@@ -437,7 +517,7 @@ def _entry(
     )
 
 
-def _levels(own: OpenEvents | PassedEvents, found: LinkedRows | None) -> dict[str, int]:
+def _levels(own: OpenEvents | StoredEvents | PassedEvents, found: TableTotals | None) -> dict[str, int]:
     """Return the level of each generalized column of an event table."""
     if found is None or isinstance(own, PassedEvents):
         return {}

@@ -8,24 +8,36 @@ is computed on all of them.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
+from indistinct.budget import Budget
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.evaluation.measure.measure import measure
+from indistinct.job.publishing import anonymize
 from indistinct.linked.calendar import OPEN, OffsetLabels, Unit, label_offsets, units_of_days
 from indistinct.linked.declared import LinkedTable
 from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import subset_bound
-from indistinct.linked.opening import OpenEvents, OpenTables, window_days
-from indistinct.linked.people import PeopleClasses, classes_of_people, dates_of_classes
+from indistinct.linked.opened import OpenEvents, OpenTables, StoredEvents, window_days
+from indistinct.linked.people import PeopleClasses, dates_of_labels, text_codes
+from indistinct.linked.runs import class_runs, rows_of_classes, rows_of_each_class
 from indistinct.linked.suppress import LabelRows, suppressed_rows
+from indistinct.linked.view import number_rows
 from indistinct.machine.arrays import Codes
+from indistinct.models import AlphaK, KAnonymity, Model
+from indistinct.models.registry import all_of
+from indistinct.schema import Schema
 
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
 """Event rows, about, on which nodes are compared: whole classes up to this many."""
 MOST_COMBINATIONS = 4_000_000_000
 """Combinations of known rows of all people together above which a job is refused before it starts."""
+LOSS_DIGITS = 12
+"""Digits of a loss that are compared."""
 LARGER_K = (1, 4, 16)
 """Multiples of k at which the people table is classed: larger classes delete fewer event rows."""
 
@@ -38,7 +50,8 @@ Progress = Callable[[float], None]
 class LinkedRows:
     """What is published of one event table, before pseudonyms: which rows, the offsets, and the level of each column.
 
-    `kept` are numbers of original rows, `person` numbers of published people.
+    `kept` are numbers of rows of the table, or of the run of it that is in memory, `person` numbers of published
+    people, and `loss` is the sum of the losses of the rows that are kept.
     """
 
     kept: Codes
@@ -49,15 +62,41 @@ class LinkedRows:
     deleted: int
 
 
+@dataclass(slots=True)
+class TableTotals:
+    """What becomes of an event table: its levels, and how many rows are kept, are deleted, or go with their person.
+
+    `sum` is that of the losses of the rows that are kept.
+    """
+
+    levels: tuple[int, ...] = ()
+    kept: int = 0
+    deleted: int = 0
+    lost: int = 0
+    sum: float = 0.0
+
+    @property
+    def loss(self) -> float:
+        """Return the mean loss of the original rows; a row that is not published loses 1."""
+        size = self.kept + self.deleted + self.lost
+        return (self.sum + size - self.kept) / size if size else 0.0
+
+    def add(self, rows: LinkedRows) -> None:
+        """Count some rows."""
+        self.levels, self.kept = rows.levels, self.kept + len(rows.kept)
+        self.deleted, self.sum = self.deleted + rows.deleted, self.sum + rows.loss
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkedSolution:
-    """The best release that a search found."""
+    """The best release that a search found; `rows` is None where they are not all in memory: see `solved_runs`."""
 
     people: PeopleClasses
     node: Node
-    rows: dict[str, LinkedRows]
+    totals: dict[str, TableTotals]
     loss: float
     nodes: int
+    rows: dict[str, LinkedRows] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +109,6 @@ class _Part:
     units: Codes | None
     limits: tuple[Codes, Codes]
     widths: tuple[int | None, ...]
-    lost: int
 
 
 @dataclass(slots=True)
@@ -85,9 +123,9 @@ def estimate_combinations(opened: OpenTables) -> int:
     """Return how many combinations of known rows all people have, at most."""
     total = np.zeros(opened.size, dtype=np.int64)
     known = opened.policy.knowledge
-    for events in opened.events:
+    for events in opened.judged:
         if events.name in known.tables and known.tables[events.name] not in ("all", 0):
-            total += np.bincount(events.person, minlength=opened.size)
+            total += events.counts(opened.size)
     return int(subset_bound(total, known.rows).sum())
 
 
@@ -134,7 +172,7 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
         )
     return min(
         within,
-        key=lambda each: (each.loss, -len(each.people.kept), sum(r.deleted for r in each.rows.values()), each.node),
+        key=lambda each: (each.loss, -len(each.people.kept), sum(t.deleted for t in each.totals.values()), each.node),
     )
 
 
@@ -148,9 +186,9 @@ def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | No
 
 def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
     return {
-        events.name: solution.rows[events.name].deleted / max(events.rows, 1)
-        for events in opened.events
-        if events.name in solution.rows
+        events.name: solution.totals[events.name].deleted / max(events.rows, 1)
+        for events in opened.judged
+        if events.name in solution.totals
     }
 
 
@@ -161,10 +199,10 @@ def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
 
 def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
     """Return the best release of some classes of people: nodes are compared on a sample, and the best is made whole."""
-    whole = _parts(search.opened, classes, None)
-    sampled = _sampled_classes(classes, whole)
-    sample = whole if sampled is None else _parts(search.opened, classes, sampled)
-    sample = [part for part in sample if _is_judged(search.opened, part.events)]
+    opened = search.opened
+    sampled = _sampled_classes(opened, classes)
+    sample = _parts(opened, rows_of_classes(opened, classes, sampled), classes, sampled)
+    sample = [part for part in sample if _is_judged(opened, part.events)]
     counted = [part for part in sample if _is_counted(part.events)]
     tops: Node = tuple(tuple(height - 1 for height in _heights(part)) for part in counted)
     best = tops
@@ -173,7 +211,44 @@ def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | 
             _descend(search, classes, sample, start, down) for start, down in ((tops, True), (_zero(tops), False))
         )
         best = min((top, bottom), key=lambda node: (*search.seen[node], node))
-    return _solve(search, classes, whole, best)
+    return _solve_whole(search, classes, best)
+
+
+def _solve_whole(search: _LinkedSearch, classes: PeopleClasses, node: Node) -> LinkedSolution | None:
+    """Return the release of a node on all rows, a run of whole classes after the other."""
+    opened = search.opened
+    totals = {events.name: TableTotals() for events in opened.judged}
+    rows = None
+    for run in class_runs(opened, classes, data=False):
+        rows = _solve(opened, classes, _parts(opened, run, classes, None), node)
+        if rows is None:
+            return None
+        for name, each in rows.items():
+            totals[name].add(each)
+    for events in opened.judged:
+        totals[events.name].lost = events.rows - totals[events.name].kept - totals[events.name].deleted
+    loss = _mean_loss(classes, [totals[events.name].loss for events in opened.judged if _is_counted(events)])
+    return LinkedSolution(classes, node, totals, loss, search.tried, None if opened.stored else rows)
+
+
+def _mean_loss(classes: PeopleClasses, tables: Sequence[float]) -> float:
+    """Return the mean loss of all tables; sums of other runs of rows differ in the last digits, which say nothing."""
+    return round(float(np.mean([classes.loss, *tables])), LOSS_DIGITS)
+
+
+def solved_runs(
+    opened: OpenTables, solution: LinkedSolution
+) -> Iterator[tuple[Sequence[OpenEvents], dict[str, LinkedRows]]]:
+    """Yield runs of event rows, and what is published of them; all together where they are in memory."""
+    if solution.rows is not None:
+        yield opened.events, solution.rows
+        return
+    for run in class_runs(opened, solution.people, data=True):
+        parts = _parts(opened, run, solution.people, None)
+        rows = _solve(opened, solution.people, parts, solution.node)
+        if rows is None:
+            raise AssertionError("a release that was found is found again")
+        yield run, rows
 
 
 def _zero(node: Node) -> Node:
@@ -217,24 +292,25 @@ def _loss_of(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Pa
     """Return the loss of a node on the sample and the rows that it deletes; what exceeds the budget comes last."""
     if node not in search.seen:
         search.tried += 1
-        solution = _solve(search, classes, sample, node)
-        if solution is None:
+        solved = _solve(search.opened, classes, sample, node)
+        if solved is None:
             search.seen[node] = (np.inf, np.inf)
         else:
-            deleted = sum(rows.deleted for rows in solution.rows.values())
-            pairs = zip(sample, solution.rows.values(), strict=True)
-            shares = [r.deleted / max(len(p.rows) + p.lost, 1) for p, r in pairs if _is_counted(p.events)]
+            counted = [(part, solved[part.events.name]) for part in sample if _is_counted(part.events)]
+            shares = [rows.deleted / max(len(part.rows), 1) for part, rows in counted]
             over = max([0.0, *(share - search.opened.policy.rows for share in shares)])
-            search.seen[node] = (solution.loss + (1.0 if over > 0 else 0.0), float(deleted))
+            loss = _mean_loss(classes, [(r.loss + r.deleted) / max(len(part.rows), 1) for part, r in counted])
+            deleted = sum(rows.deleted for rows in solved.values())
+            search.seen[node] = (loss + (1.0 if over > 0 else 0.0), float(deleted))
     return search.seen[node]
 
 
-def _is_counted(events: OpenEvents) -> bool:
+def _is_counted(events: OpenEvents | StoredEvents) -> bool:
     """Return whether the rows of a table have labels that attackers can know."""
     return events.table.is_counted if isinstance(events.table, LinkedTable) else True
 
 
-def _is_judged(opened: OpenTables, events: OpenEvents) -> bool:
+def _is_judged(opened: OpenTables, events: OpenEvents | StoredEvents) -> bool:
     """Return whether rows of a table are ever deleted: for their labels, or with l for their sensitive values."""
     return _is_counted(events) or (opened.policy.model.l is not None and bool(events.sensitive))
 
@@ -245,15 +321,16 @@ def _heights(part: _Part) -> list[int]:
     return [*heights, len(part.widths)] if part.widths else heights
 
 
-def _parts(opened: OpenTables, classes: PeopleClasses, sampled: Codes | None) -> list[_Part]:
+def _parts(
+    opened: OpenTables, events_in_memory: Sequence[OpenEvents], classes: PeopleClasses, sampled: Codes | None
+) -> list[_Part]:
     """Return the rows of the people who are kept, or of those in sampled classes, table by table."""
     number = np.full(opened.size, -1, dtype=np.int64)
     number[classes.kept] = np.arange(len(classes.kept))
     chosen = np.ones(classes.size, dtype=bool) if sampled is None else sampled
-    dates = dates_of_classes(opened, classes)
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     parts = []
-    for events in opened.events:
+    for events in events_in_memory:
         person = number[events.person]
         inside = person >= 0
         inside[inside] = chosen[classes.classes[person[inside]]]
@@ -261,19 +338,20 @@ def _parts(opened: OpenTables, classes: PeopleClasses, sampled: Codes | None) ->
         table = events.table
         time = table.time if isinstance(table, LinkedTable) else None
         units = None if events.days is None else units_of_days(events.days[rows], unit)
-        limits = dates.limits(window_days(opened.policy, events.name)) if time is not None else (dates.anchor_low,) * 2
+        limits = (classes.dates.anchor_low,) * 2
+        if time is not None:
+            limits = classes.dates.limits(window_days(opened.policy, events.name))
         widths = () if time is None or time.unknown else time.levels(unit)
-        lost = int((number[events.person] < 0).sum()) if sampled is None else 0
-        parts.append(_Part(events, rows, person[rows], units, limits, widths, lost))
+        parts.append(_Part(events, rows, person[rows], units, limits, widths))
     return parts
 
 
-def _sampled_classes(classes: PeopleClasses, whole: Sequence[_Part]) -> Codes | None:
+def _sampled_classes(opened: OpenTables, classes: PeopleClasses) -> Codes | None:
     """Return which classes are sampled, every so many in the order of their numbers; None where all rows are few."""
     rows = np.zeros(classes.size, dtype=np.int64)
-    for part in whole:
-        if _is_counted(part.events):
-            rows += np.bincount(classes.classes[part.person], minlength=classes.size)
+    for events in opened.judged:
+        if _is_counted(events):
+            rows += rows_of_each_class(classes, events.counts(opened.size))
     total = int(rows.sum())
     if total <= 2 * SAMPLED_ROWS:
         return None
@@ -284,9 +362,10 @@ def _sampled_classes(classes: PeopleClasses, whole: Sequence[_Part]) -> Codes | 
     return chosen
 
 
-def _solve(search: _LinkedSearch, classes: PeopleClasses, parts: Sequence[_Part], node: Node) -> LinkedSolution | None:
-    """Return the release of a node: labels, one calendar, and what is suppressed; None where nothing helps."""
-    opened = search.opened
+def _solve(
+    opened: OpenTables, classes: PeopleClasses, parts: Sequence[_Part], node: Node
+) -> dict[str, LinkedRows] | None:
+    """Return what a node publishes: labels, one calendar, and what is suppressed; None where nothing helps."""
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     levels = iter(node)
     labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Codes]] = {}
@@ -309,12 +388,9 @@ def _solve(search: _LinkedSearch, classes: PeopleClasses, parts: Sequence[_Part]
     for name, (part, _, offsets, own, loss) in labelled.items():
         kept = np.flatnonzero(~gone[name]) if name in gone else np.arange(len(part.rows))
         shown = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
-        size = len(part.rows) + part.lost
-        mean = (float(loss[kept].sum()) + (size - len(kept))) / size if size else 0.0
-        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, shown, mean, len(part.rows) - len(kept))
-    counted = [rows[part.events.name].loss for part in parts if _is_counted(part.events)]
-    total = float(np.mean([classes.loss, *counted]))
-    return LinkedSolution(classes, node, rows, total, search.tried)
+        lost = len(part.rows) - len(kept)
+        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, shown, float(loss[kept].sum()), lost)
+    return rows
 
 
 def _with_every_table(known: KnownRows, names: Iterable[str]) -> KnownRows:
@@ -366,3 +442,48 @@ def _loss_of_offsets(offsets: OffsetLabels, opened: OpenTables, name: str, unit:
     width = np.where(offsets.high >= OPEN, span, offsets.high) - np.where(offsets.low <= -OPEN, 0, offsets.low)
     open_ended = (offsets.high >= OPEN) | (offsets.low <= -OPEN)
     return np.where(open_ended, 1.0, np.clip(width / span, 0.0, 1.0))
+
+
+def classes_of_people(opened: OpenTables, k: int, dropped: int) -> PeopleClasses | None:
+    """Return classes of at least `k` people by the algorithm of the policy, dropping at most `dropped`; None without.
+
+    With l no sensitive value of the people table is too frequent in a class.
+    """
+    policy, table = opened.policy, opened.people
+    schema = policy.people.schema
+    if k > table.num_rows:
+        return None
+    if not schema.quasi:
+        one = np.zeros(len(table), dtype=np.int64)
+        return PeopleClasses(np.arange(len(table)), one, pa.table({}), 0.0, dates_of_labels(opened, pa.table({}), one))
+    row = _free_name(table.column_names)
+    models: list[Model] = [KAnonymity(k)]
+    ratio = policy.model.ratio
+    if ratio is not None:
+        models += [AlphaK(name, alpha=Fraction(ratio[1], ratio[0]), k=k) for name in schema.sensitive]
+    data = table.select([*schema.quasi, *schema.sensitive]).append_column(row, pa.array(np.arange(len(table))))
+    try:
+        release = anonymize(
+            data,
+            Schema(quasi=schema.quasi, sensitive=schema.sensitive, insensitive=[row]),
+            model=all_of(models),
+            algorithm=policy.algorithm,
+            hierarchies={name: each for name, each in policy.people.hierarchies.items() if name in schema.quasi},
+            suppression=Budget(dropped, "rows"),
+        )
+    except InfeasibleError:
+        return None
+    published = release.table
+    order = np.argsort(published[row].to_numpy(), kind="stable")
+    published = published.take(pa.array(order))
+    labels = pa.table({name: published[name].cast(pa.string()) for name in schema.quasi})
+    classes, _ = number_rows([text_codes(labels[name]) for name in schema.quasi], len(labels))
+    dates = dates_of_labels(opened, labels, classes)
+    return PeopleClasses(published[row].to_numpy(), classes, labels, measure(release, ["loss"])["loss"], dates)
+
+
+def _free_name(names: Sequence[str]) -> str:
+    name = "row"
+    while name in names:
+        name += "_"
+    return name

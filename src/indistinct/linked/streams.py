@@ -1,4 +1,4 @@
-"""Tables without labels, read in blocks as often as needed: who each row is about, and what the whole table tells.
+"""Event tables that are read in blocks, as often as needed: who each row is about, and what the whole table tells.
 
 Parquet and delimited text are never held whole, where DuckDB is installed; tables of other formats, and frames, are.
 """
@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from indistinct.engines.base import is_read_in_place
 from indistinct.engines.duckdb.opening import open_duck
-from indistinct.engines.home import is_read_in_place
 from indistinct.machine.arrays import Codes
+from indistinct.machine.spill import disk_errors, nameless_file
 from indistinct.schema import Schema
 from indistinct.tables import open_table
-from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.fetched import named_as_given
+from indistinct.tables.addresses import named_as_given
+from indistinct.tables.domain import Kind, kind_of, plain_column
 from indistinct.tables.inference import are_dates
 from indistinct.tables.several import Stamp
 from indistinct.tables.snapshots import settle_snapshot
@@ -26,8 +28,8 @@ from indistinct.tables.value import Reading
 
 BLOCK_ROWS = 1 << 20
 """Rows of a block at most."""
-MEMORY = 1 << 30
-"""Bytes that DuckDB may take where it looks at texts that may be dates."""
+STREAM_MEMORY = 1 << 30
+"""Bytes that DuckDB may take at most while it reads a table."""
 PAIRS_TOGETHER = 1 << 22
 """Pairs of a value and a person that are gathered before they are reduced to distinct ones."""
 
@@ -42,12 +44,12 @@ class Stream:
     stamps: tuple[Stamp, ...] = ()
 
 
-def open_stream(source: Any, reading: Reading) -> Stream:
+def open_stream(source: Any, reading: Reading, *, memory: int = STREAM_MEMORY) -> Stream:
     """Return a table at a path or in a frame as a stream."""
     place, how = settle_snapshot(source, reading)
     if find_spec("duckdb") is not None and is_read_in_place(place):
         with named_as_given():
-            table = open_duck(place, how, memory=MEMORY)
+            table = open_duck(place, how, memory=memory)
         if table is not None:
             return Stream(
                 table.arrow, table.rows, lambda names: table.batches(list(names), size=BLOCK_ROWS), table.stamps
@@ -162,6 +164,72 @@ class Persons:
         if days is not None:
             np.minimum.at(self.first, person, days)
             np.maximum.at(self.last, person, days)
+
+
+@dataclass(slots=True)
+class BlockValues:
+    """The distinct values of a column that comes in blocks, missing included."""
+
+    name: str
+    parts: list[pa.Array] = field(default_factory=list)
+    waiting: int = 0
+
+    def add(self, column: pa.ChunkedArray) -> None:
+        """Look at some rows."""
+        plain = plain_column(self.name, column)
+        if isinstance(plain.type, pa.DictionaryType):
+            plain = plain.cast(plain.type.value_type)
+        self.parts.append(pc.unique(plain))
+        self.waiting += len(self.parts[-1])
+        if self.waiting > PAIRS_TOGETHER:
+            self.parts = [pc.unique(pa.chunked_array(self.parts))]
+            self.waiting = 0
+
+    @property
+    def column(self) -> pa.ChunkedArray:
+        """Return each value once, or a few times."""
+        return pa.chunked_array(self.parts)
+
+
+class RowFile:
+    """Rows in a file without a name, in blocks of one schema; it is gone when nothing refers to it any more."""
+
+    def __init__(self) -> None:
+        self.file = nameless_file()
+        finalize(self, self.file.close)
+        self.blocks: list[tuple[int, int]] = []
+        self.schema: pa.Schema | None = None
+        self.rows = 0
+
+    def add(self, table: pa.Table) -> None:
+        """Write some rows; texts lose their dictionaries."""
+        plain = pa.schema([(each.name, getattr(each.type, "value_type", each.type)) for each in table.schema])
+        self.schema = self.schema or plain
+        sink = pa.BufferOutputStream()
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        with pa.ipc.new_stream(sink, self.schema, options=options) as writer:
+            writer.write_table(table.cast(self.schema))
+        content = memoryview(sink.getvalue())
+        self.blocks.append((self.file.tell(), len(content)))
+        self.rows += table.num_rows
+        with disk_errors():
+            while content:
+                content = content[self.file.write(content) :]
+
+    def stream(self) -> Stream:
+        """Return all rows, once they are written, as a stream."""
+        if self.schema is None:
+            raise AssertionError("rows are read after some were added")
+        return Stream(self.schema, self.rows, self._read)
+
+    def _read(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        if self.schema is None:
+            raise AssertionError("rows are read after some were added")
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(self.schema.get_field_index(name) for name in names))
+        for begin, size in self.blocks:
+            self.file.seek(begin)
+            with pa.ipc.open_stream(self.file.read(size), options=options) as reader:
+                yield reader.read_all()
 
 
 def plain_names(schema: Schema) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
-"""Verification of a release of several tables from its tables alone, whoever made it.
+"""Verification of a release of several tables, made by any tool, from its tables alone.
 
 It knows labels, pseudonyms and the policy; it shares nothing with the search. Every check is counted on the published
 rows: whose they are, one calendar, the guarantee, and the order of the files.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,20 +13,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.errors import InputError
-from indistinct.frequencies.encode import encode_column
-from indistinct.linked.calendar import OPEN, ClassDates, Unit, misfits, overlapping, read_offset
-from indistinct.linked.declared import LinkedPolicy, LinkedTable, list_name
+from indistinct.engines.stored_rows import GROUP, PartitionBounds, Partitions
+from indistinct.linked.arrays import PublishedPeople, ids_of, knowledge_of, offsets_of, people_of, row_owners, view_of
+from indistinct.linked.calendar import OPEN, Unit, misfits, overlapping, read_offset
+from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.folder import blocks_of
-from indistinct.linked.guarantee import KnownRows
 from indistinct.linked.judge import LinkedJudgement, judge
-from indistinct.linked.opening import coarse_codes, window_days
-from indistinct.linked.people import class_dates
-from indistinct.linked.view import EventLabels, LinkedView, distinct_values, number_rows
-from indistinct.machine.arrays import Codes, Floats
+from indistinct.linked.opened import window_days
+from indistinct.linked.order import PublishedOrder, published_columns
+from indistinct.linked.runs import bounds_of_runs
+from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.memory import give_memory_back
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.tables.dictionaries import share_dictionary
-from indistinct.tables.domain import kind_of
+
+MEMORY = 1 << 32
+"""Bytes that rows may take while they are judged, about, if nothing else is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,127 +74,219 @@ class LinkedVerdict:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LinkedArrays:
-    """A published release as arrays: the view that is judged, and for each table what its labels are.
-
-    `labels` has, for each table and each label number, the published texts and where they are times their ends.
-    """
-
-    view: LinkedView
-    vectors: tuple[tuple[str | None, ...], ...]
-    labels: Mapping[str, tuple[tuple[Any, ...], ...]]
-
-
 def verify_tables(
-    policy: LinkedPolicy, tables: Mapping[str, pa.Table], *, anchors_inside: bool = True
+    policy: LinkedPolicy, tables: Mapping[str, pa.Table], *, anchors_inside: bool = True, memory: int = MEMORY
 ) -> LinkedVerdict:
     """Return what is found about published tables, by name; every table of the policy must be there.
 
-    `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day.
+    `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day. Rows are judged
+    in runs of whole classes, which take about `memory` bytes.
     """
     shape = [*_check_columns(policy, tables)]
     if not all(check.holds for check in shape):
         return LinkedVerdict(tuple(shape), None, 0)
-    rows = {table.name: tables[table.name].num_rows for table in (policy.people, *policy.judged)}
-    people, owners, resolved = _resolve(policy, tables)
-    if not all(check.holds for check in resolved):
-        return LinkedVerdict((*shape, *resolved), None, len(people), rows)
-    arrays, dates, readable = arrays_of(policy, tables, owners, anchors_inside=anchors_inside)
-    passed = [
-        check_passed(policy, table, blocks_of(tables, table.name), people, arrays.view.classes, dates)
-        for table in policy.passed
-    ]
-    rows |= {each.name: each.rows for each in passed}
-    unsorted = [each.name for each in passed if not each.sorted]
-    checks = [*shape, *resolved, *(check for each in passed for check in each.orphan_checks)]
-    checks += _check_order(policy, tables, unsorted)
-    checks += [readable, *_check_calendar(policy, tables, arrays, owners, dates)]
-    checks += [check for each in passed for check in each.calendar_checks]
-    found = judge(arrays.view, knowledge_of(policy, arrays.view), policy.model)
+    ids = ids_of(policy, tables)
+    rows = {policy.people.name: len(ids)}
+    checks = [*shape, *_check_people(ids)]
+    if not all(check.holds for check in checks):
+        return LinkedVerdict(tuple(checks), None, len(ids), rows)
+    people, problem = people_of(policy, tables, anchors_inside=anchors_inside)
+    found = [check_rows(policy, table, blocks_of(tables, table.name), people) for table in policy.events]
+    rows |= {each.name: each.rows for each in found}
+    orphans = sum(each.orphans for each in found)
+    checks.append(LinkedCheck("persons of rows", not orphans, f"{orphans:,} rows of people who are not published"))
+    if orphans:
+        return LinkedVerdict(tuple(checks), None, len(ids), rows)
+    checks.append(_check_order(policy, people, found))
+    checks.append(LinkedCheck("dates of people", problem is None, problem or "all labels can be read"))
+    judged, offsets = _judge_runs(policy, tables, people, {each.name: each.counts for each in found}, memory)
+    offsets |= {each.name: each.offsets for each in found if each.offsets is not None}
+    checks += [offsets[table.name].check(table) for table in policy.events if table.name in offsets]
     checks.append(
         LinkedCheck(
             policy.model.spec(),
-            found.holds and len(people) > 0,
-            f"the smallest group has {found.k:,} people"
-            + (f", and {found.largest_share:.1%} of one show the same value" if policy.model.l is not None else ""),
+            judged.holds and len(ids) > 0,
+            f"the smallest group has {judged.k:,} people"
+            + (f", and {judged.largest_share:.1%} of one show the same value" if policy.model.l is not None else ""),
         )
     )
-    return LinkedVerdict(tuple(checks), found, len(people), rows)
+    return LinkedVerdict(tuple(checks), judged, len(ids), rows)
 
 
 @dataclass(slots=True)
-class PassedFindings:
-    """What was found about a streamed table: its rows by person, rows without a published person, order and offsets.
+class OffsetFindings:
+    """What was found about the offsets of a table: how many fit no date of their class, and how many labels overlap."""
+
+    misfits: int = 0
+    overlaps: int = 0
+    unreadable: bool = False
+
+    def check(self, table: LinkedTable) -> LinkedCheck:
+        """Return whether one calendar is kept."""
+        if self.unreadable and table.time is not None:
+            words = f"column {table.time.column} of {table.name} has texts that are no offsets"
+            return LinkedCheck("calendar", False, words)
+        words = f"{table.name}: {self.misfits:,} offsets do not fit the dates of their class; "
+        return LinkedCheck(
+            "calendar", not self.misfits and not self.overlaps, f"{words}{self.overlaps:,} labels overlap"
+        )
+
+
+def _judge_runs(
+    policy: LinkedPolicy,
+    tables: Mapping[str, pa.Table],
+    people: PublishedPeople,
+    counts: Mapping[str, Codes],
+    memory: int,
+) -> tuple[LinkedJudgement, dict[str, OffsetFindings]]:
+    """Return what every person is left among, and what is found about offsets, a run of whole classes at a time."""
+    smallest, share = np.zeros(len(people), dtype=np.int64), np.zeros(len(people))
+    violations = too_frequent = 0
+    offsets = {table.name: OffsetFindings() for table in policy.judged if table.time is not None}
+    for members, run, owners in _runs_of_classes(policy, tables, people, counts, memory):
+        classes = people.classes[members]
+        for table in policy.judged:
+            if table.name in offsets:
+                _check_offsets(policy, table, run[table.name], classes[owners[table.name]], people, offsets[table.name])
+        view, _ = view_of(policy, run, classes, owners)
+        part = judge(view, knowledge_of(policy, view), policy.model)
+        smallest[members], share[members] = part.smallest, part.share
+        violations, too_frequent = violations + part.violations, too_frequent + part.too_frequent
+        give_memory_back(sum(len(each) for each in owners.values()))
+    return LinkedJudgement(smallest, share, violations, too_frequent), offsets
+
+
+def _runs_of_classes(
+    policy: LinkedPolicy,
+    tables: Mapping[str, pa.Table],
+    people: PublishedPeople,
+    counts: Mapping[str, Codes],
+    memory: int,
+) -> Iterator[tuple[Codes, dict[str, pa.Table], dict[str, Codes]]]:
+    """Yield people of whole classes, all tables with their rows alone, and the person of each row among them.
+
+    `counts` are the rows of each person in each table.
+    """
+    order = np.argsort(people.classes, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    every = sum((counts[table.name] for table in policy.judged), np.zeros(len(people), dtype=np.int64))
+    sizes = np.bincount(people.classes)
+    cuts = bounds_of_runs(np.bincount(people.classes, every).astype(np.int64), memory)
+    cuts = PartitionBounds(starts_of(sizes)[cuts.ends], cuts.parts, cuts.firsts)
+    with ExitStack() as stack:
+        partitions = []
+        for table in policy.judged:
+            kept = Partitions(starts_of(every[order]), memory // 8, cuts=cuts)
+            partitions.append(stack.enter_context(closing(kept)))
+            for block in blocks_of(tables, table.name):
+                owners = row_owners(block[table.person], people.ids)
+                kept.add(block.select(_judged_columns(policy, table, block.column_names)), rank[owners], None)
+        parts = [each.read() for each in partitions]
+        for first, last in zip(cuts.ends[:-1].tolist(), cuts.ends[1:].tolist(), strict=True):
+            run = {table.name: next(part)[2] for table, part in zip(policy.judged, parts, strict=True)}
+            owners_of_run = {name: rows[GROUP].to_numpy().astype(np.int64) - first for name, rows in run.items()}
+            members = order[first:last]
+            yield members, {policy.people.name: people.data.take(pa.array(members)), **run}, owners_of_run
+
+
+def _judged_columns(policy: LinkedPolicy, table: LinkedTable, shown: Sequence[str]) -> list[str]:
+    """Return the columns of a table that are judged: labels, times, and with l sensitive values."""
+    time = [] if table.time is None else [table.time.column]
+    sensitive = () if policy.model.l is None else table.schema.sensitive
+    return [*time, *table.schema.quasi, *(name for name in sensitive if name in shown)]
+
+
+def _check_offsets(
+    policy: LinkedPolicy,
+    table: LinkedTable,
+    data: pa.Table,
+    classes: Codes,
+    people: PublishedPeople,
+    found: OffsetFindings,
+) -> None:
+    """Count the offsets of whole classes that fit no date, and labels that overlap; `classes` are those of the rows."""
+    ends = offsets_of(policy, table, data)
+    if ends is None or policy.time is None:
+        found.unreadable = True
+        return
+    limits = people.dates.limits(window_days(policy, table.name))
+    found.misfits += int(misfits(*ends, classes, limits, policy.time.unit).sum())
+    found.overlaps += overlapping(*ends, classes)
+
+
+@dataclass(slots=True)
+class RowFindings:
+    """What was found about a table that was read once: its rows by person, those of no published person, and order.
+
+    `offsets` is None but for streamed tables, which are judged by nothing else.
+    """
+
+    name: str
+    counts: Codes
+    rows: int = 0
+    orphans: int = 0
+    sorted: bool = True
+    offsets: OffsetFindings | None = None
+
+
+def check_rows(
+    policy: LinkedPolicy, table: LinkedTable, blocks: Iterator[pa.Table], people: PublishedPeople
+) -> RowFindings:
+    """Return what is found about an event table, read once."""
+    found = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
+    order, calendar = PublishedOrder(table), None
+    if table.time is not None and table not in policy.judged:
+        calendar = _StreamedCalendar(policy, table, people)
+    for block in blocks:
+        found.rows += block.num_rows
+        found.sorted &= order.holds(block)
+        owner = row_owners(block[table.person], people.ids)
+        known = np.flatnonzero(owner >= 0)
+        found.orphans += len(owner) - len(known)
+        found.counts += np.bincount(owner[known], minlength=len(people))
+        if calendar is not None:
+            calendar.add(block, owner)
+    found.offsets = None if calendar is None else calendar.findings()
+    return found
+
+
+class _StreamedCalendar:
+    """The offsets of a table that comes in blocks.
 
     Of offsets of one unit, which never overlap each other, each class has the `first` and the `last`; a range of
     several units between them counts as overlapping. `labels` are class and ends of all others.
     """
 
-    name: str
-    counts: Codes
-    first: Codes
-    last: Codes
-    rows: int = 0
-    orphans: int = 0
-    sorted: bool = True
-    times: str | None = None
-    unreadable: bool = False
-    misfits: int = 0
-    labels: Codes = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    def __init__(self, policy: LinkedPolicy, table: LinkedTable, people: PublishedPeople) -> None:
+        if policy.time is None or table.time is None:
+            raise AssertionError("only times have a calendar")
+        self.unit, self.column, self.classes = policy.time.unit, table.time.column, people.classes
+        self.limits = people.dates.limits(window_days(policy, table.name))
+        self.first = np.full(len(people.vectors), OPEN)
+        self.last = np.full(len(people.vectors), -OPEN)
+        self.labels = np.zeros((0, 3), dtype=np.int64)
+        self.found = OffsetFindings()
 
-    @property
-    def orphan_checks(self) -> list[LinkedCheck]:
-        """Return what is wrong about the persons of its rows."""
-        words = f"{self.orphans:,} rows of {self.name} are of people who are not published"
-        return [LinkedCheck("persons of rows", False, words)] if self.orphans else []
+    def add(self, block: pa.Table, owner: Codes) -> None:
+        """Look at some rows."""
+        labels = _offset_labels(block[self.column], self.classes, owner, self.unit)
+        self.found.unreadable |= labels is None
+        if labels is None:
+            return
+        wrong = misfits(labels[:, 1], labels[:, 2], labels[:, 0], self.limits, self.unit)
+        self.found.misfits += int(labels[wrong, 3].sum())
+        single = labels[:, 1] == labels[:, 2]
+        np.minimum.at(self.first, labels[single, 0], labels[single, 1])
+        np.maximum.at(self.last, labels[single, 0], labels[single, 1])
+        self.labels = np.unique(np.concatenate([self.labels, labels[~single, :3]]), axis=0)
 
-    @property
-    def calendar_checks(self) -> list[LinkedCheck]:
-        """Return whether its offsets fit the dates of their classes."""
-        if self.times is None:
-            return []
-        if self.unreadable:
-            return [LinkedCheck("calendar", False, f"column {self.times} of {self.name} has texts that are no offsets")]
+    def findings(self) -> OffsetFindings:
+        """Return what was found, once all rows were looked at."""
         single = np.flatnonzero(self.first <= self.last)
-        spans = np.column_stack([single, self.first[single], self.last[single]])
-        labels = np.concatenate([self.labels, spans])
-        meeting = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])
-        return [_calendar_check(self.name, self.misfits, meeting)]
-
-
-def check_passed(
-    policy: LinkedPolicy,
-    table: LinkedTable,
-    blocks: Iterator[pa.Table],
-    people: pa.Array,
-    classes: Codes,
-    dates: ClassDates,
-) -> PassedFindings:
-    """Return what is found about a streamed table, read once."""
-    size = int(classes.max(initial=-1)) + 1
-    found = PassedFindings(table.name, np.zeros(len(people), dtype=np.int64), np.full(size, OPEN), np.full(size, -OPEN))
-    found.times = None if table.time is None or policy.time is None else table.time.column
-    order = _Order(table)
-    for block in blocks:
-        found.rows += block.num_rows
-        found.sorted &= order.holds(block)
-        owner = _owners(block[table.person], people)
-        known = np.flatnonzero(owner >= 0)
-        found.orphans += len(owner) - len(known)
-        found.counts += np.bincount(owner[known], minlength=len(people))
-        if found.times is not None and policy.time is not None and not found.unreadable:
-            labels = _offset_labels(block[found.times], classes, owner, policy.time.unit)
-            found.unreadable = labels is None
-            if labels is not None:
-                limits = dates.limits(window_days(policy, table.name))
-                wrong = misfits(labels[:, 1], labels[:, 2], labels[:, 0], limits, policy.time.unit)
-                found.misfits += int(labels[wrong, 3].sum())
-                single = labels[:, 1] == labels[:, 2]
-                np.minimum.at(found.first, labels[single, 0], labels[single, 1])
-                np.maximum.at(found.last, labels[single, 0], labels[single, 1])
-                found.labels = np.unique(np.concatenate([found.labels, labels[~single, :3]]), axis=0)
-    return found
+        labels = np.concatenate([self.labels, np.column_stack([single, self.first[single], self.last[single]])])
+        self.found.overlaps = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])
+        return self.found
 
 
 def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: Unit) -> Codes | None:
@@ -213,29 +308,6 @@ def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: 
     words = classes[owner[inside]] * max(len(known), 1) + places[codes[inside]]
     distinct, counts = np.unique(words, return_counts=True)
     return np.column_stack([distinct // max(len(known), 1), table[distinct % max(len(known), 1)], counts])
-
-
-def rows_by_person(policy: LinkedPolicy, tables: Mapping[str, pa.Table], table: LinkedTable) -> Codes:
-    """Return how many rows each published person has in a table."""
-    people = _texts(tables[policy.people.name][policy.people.person])
-    counts = np.zeros(len(people), dtype=np.int64)
-    for block in blocks_of(tables, table.name):
-        owner = _owners(block[table.person], people)
-        counts += np.bincount(owner[owner >= 0], minlength=len(people))
-    return counts
-
-
-def knowledge_of(policy: LinkedPolicy, view: LinkedView) -> KnownRows:
-    """Return the declared knowledge for the tables of a view."""
-    known = policy.knowledge
-    return KnownRows({name: known.tables.get(name, 0) for name in view.events}, known.rows)
-
-
-def published_columns(table: LinkedTable) -> list[str]:
-    """Return the columns that a release shows of a table, person first."""
-    time = [] if table.time is None else [table.time.column]
-    lists = [column.column for column in table.lists]
-    return [table.person, *time, *table.schema.quasi, *lists, *table.schema.sensitive, *table.schema.insensitive]
 
 
 def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
@@ -264,283 +336,19 @@ def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list
     return checks
 
 
-def _resolve(
-    policy: LinkedPolicy, tables: Mapping[str, pa.Table]
-) -> tuple[pa.Array, dict[str, Codes], list[LinkedCheck]]:
-    """Return the people, the person of each row, and whether every row has one."""
-    people_table = policy.people
-    ids = _texts(tables[people_table.name][people_table.person])
-    distinct = pc.unique(ids)
-    once = len(distinct) == len(ids) and ids.null_count == 0
+def _check_people(ids: pa.Array) -> list[LinkedCheck]:
+    """Return whether every person has one row, and a pseudonym."""
+    once = len(pc.unique(ids)) == len(ids) and ids.null_count == 0
     looks = are_pseudonyms(pc.drop_null(ids))
-    checks = [
+    return [
         LinkedCheck("people", once, f"{len(ids):,} people" if once else "a person has two rows, or none is named"),
         LinkedCheck("pseudonyms", looks, "random" if looks else "person IDs do not look like pseudonyms"),
     ]
-    owners = {}
-    orphans = 0
-    for table in policy.judged:
-        owners[table.name] = _owners(tables[table.name][table.person], distinct)
-        orphans += int((owners[table.name] < 0).sum())
-    checks.append(LinkedCheck("persons of rows", orphans == 0, f"{orphans:,} rows of people who are not published"))
-    return distinct, owners, checks
 
 
-def _owners(column: pa.ChunkedArray, people: pa.Array) -> Codes:
-    """Return the place of each row's person among people, -1 for one who is not there."""
-    parts = [np.zeros(0, dtype=np.int64)]
-    for chunk in column.chunks:
-        coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()
-        places = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
-        known = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
-        parts.append(known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)])
-    return np.concatenate(parts)
-
-
-def _texts(column: pa.ChunkedArray) -> pa.Array:
-    texts = column.cast(pa.string()).combine_chunks()
-    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-
-
-def owners_of(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> dict[str, Codes]:
-    """Return the person of each row of the event tables, as a number of the published people."""
-    return _resolve(policy, tables)[1]
-
-
-def arrays_of(
-    policy: LinkedPolicy, tables: Mapping[str, pa.Table], owners: Mapping[str, Codes], *, anchors_inside: bool
-) -> tuple[LinkedArrays, ClassDates, LinkedCheck]:
-    """Return published tables as arrays, the dates that classes allow, and whether all labels could be read."""
-    people = tables[policy.people.name]
-    quasi = policy.people.schema.quasi
-    texts = {name: _texts(people[name]) for name in quasi}
-    classes, size = number_rows([_codes(texts[name]) for name in quasi], people.num_rows)
-    first = np.zeros(size, dtype=np.int64)
-    first[classes] = np.arange(len(classes))
-    columns = {name: texts[name].take(pa.array(first)).to_pylist() for name in quasi}
-    vectors = tuple(zip(*columns.values(), strict=True)) if columns else ((),) * size
-    problem = None
-    try:
-        dates = class_dates(policy, columns if columns else {"": [None] * size}, anchors_inside=anchors_inside)
-    except InputError as error:
-        problem = error.message
-        dates = ClassDates(*(np.zeros(size, dtype=np.int64) for _ in range(4)))
-    events, labels = {}, {}
-    for table in policy.judged:
-        number, known = _label_rows(table, tables[table.name])
-        labels[table.name] = known
-        events[table.name] = EventLabels(owners[table.name], number, max(len(known), 1))
-    for column in policy.people.lists:
-        name = list_name(policy.people.name, column.column)
-        events[name], labels[name] = _list_members(_texts(people[column.column]), column.separator)
-    view = LinkedView(classes, events, _shown_values(policy, tables, owners, people.num_rows))
-    check = LinkedCheck("dates of people", problem is None, problem or "all labels can be read")
-    return LinkedArrays(view, vectors, labels), dates, check
-
-
-def _codes(texts: pa.Array) -> Codes:
-    codes: Codes = texts.dictionary_encode(null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-    return codes.astype(np.int64)
-
-
-def _label_rows(table: LinkedTable, data: pa.Table) -> tuple[Codes, tuple[tuple[Any, ...], ...]]:
-    """Return the number of the label of each row, and the texts of each label: quasi-identifiers, then a known time."""
-    names = [*table.schema.quasi]
-    if table.time is not None and not table.time.unknown:
-        names.append(table.time.column)
-    columns = [_texts(data[name]) for name in names]
-    number, size = number_rows([_codes(column) for column in columns], data.num_rows)
-    first = np.zeros(size, dtype=np.int64)
-    first[number] = np.arange(len(number))
-    texts = [column.take(pa.array(first)).to_pylist() for column in columns]
-    return number, tuple(zip(*texts, strict=True)) if texts else ((),) * size
-
-
-def _list_members(cells: pa.Array, separator: str) -> tuple[EventLabels, tuple[tuple[Any, ...], ...]]:
-    lists = pc.split_pattern(pc.fill_null(cells, ""), separator)
-    person = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-    members = pc.list_flatten(lists)
-    kept = pc.not_equal(members, "")
-    encoded = members.filter(kept).dictionary_encode()
-    label = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    known = tuple((text,) for text in encoded.dictionary.to_pylist())
-    return EventLabels(person[kept.to_numpy(zero_copy_only=False)], label, max(len(known), 1)), known
-
-
-def _shown_values(
-    policy: LinkedPolicy, tables: Mapping[str, pa.Table], owners: Mapping[str, Codes], people: int
-) -> Any:
-    """Return the sensitive values that people show, of any table; missing is a value."""
-    persons, values, begun = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-    for table in (policy.people, *policy.judged):
-        for name in table.schema.sensitive:
-            if name in tables[table.name].column_names:
-                codes, size = coarse_codes(name, tables[table.name][name])
-                persons.append(np.arange(people) if table.people else owners[table.name])
-                values.append(codes + begun)
-                begun += size
-    return distinct_values(np.concatenate(persons), np.concatenate(values))
-
-
-def offsets_of(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> tuple[Codes, Codes] | None:
-    """Return the ends of the published offset of each row in units, None where a text is none."""
-    if table.time is None or policy.time is None:
-        return None
-    texts = _texts(data[table.time.column]).dictionary_encode()
-    if texts.null_count:
-        return None
-    ends = [read_offset(text, policy.time.unit) for text in texts.dictionary.to_pylist()]
-    if any(end is None for end in ends):
-        return None
-    known = np.array(ends, dtype=np.int64).reshape(-1, 2)[texts.indices.to_numpy(zero_copy_only=False)]
-    return known[:, 0], known[:, 1]
-
-
-def _check_calendar(
-    policy: LinkedPolicy,
-    tables: Mapping[str, pa.Table],
-    arrays: LinkedArrays,
-    owners: Mapping[str, Codes],
-    dates: ClassDates,
-) -> list[LinkedCheck]:
-    checks = []
-    for table in policy.judged:
-        if table.time is None or policy.time is None:
-            continue
-        ends = offsets_of(policy, table, tables[table.name])
-        if ends is None:
-            checks.append(
-                LinkedCheck(
-                    "calendar", False, f"column {table.time.column} of {table.name} has texts that are no offsets"
-                )
-            )
-            continue
-        classes = arrays.view.classes[owners[table.name]]
-        wrong = int(misfits(*ends, classes, dates.limits(window_days(policy, table.name)), policy.time.unit).sum())
-        meeting = overlapping(*ends, classes)
-        checks.append(_calendar_check(table.name, wrong, meeting))
-    return checks
-
-
-def _calendar_check(name: str, wrong: int, meeting: int) -> LinkedCheck:
-    words = f"{name}: {wrong:,} offsets do not fit the dates of their class; {meeting:,} labels overlap"
-    return LinkedCheck("calendar", wrong == 0 and meeting == 0, words)
-
-
-def _check_order(policy: LinkedPolicy, tables: Mapping[str, pa.Table], passed: Sequence[str]) -> list[LinkedCheck]:
-    """Return whether all files are sorted; `passed` are streamed tables that are not."""
-    own = [each.name for each in (policy.people, *policy.judged) if not _Order(each).holds(tables[each.name])]
-    unsorted = [table.name for table in policy.tables if table.name in (*own, *passed)]
-    return [
-        LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")
-    ]
-
-
-RANKINGS: tuple[Callable[[pa.ChunkedArray], pa.ChunkedArray], ...] = (
-    lambda column: column.cast(pa.string()),
-    lambda column: column,
-    lambda column: column.cast(pa.string()).cast(pa.float64()),
-)
-"""What a column may be sorted by: its texts, the values of its type, and numbers that are written as texts."""
-
-
-class _Order:
-    """Whether rows that come in blocks are sorted by person and then by their published values.
-
-    Each column is sorted by one of `RANKINGS` in the whole table; labels are by their texts.
-    """
-
-    def __init__(self, table: LinkedTable) -> None:
-        self.table = table
-        self.last: pa.Table | None = None
-        self.possible: dict[str, list[int]] = {}
-
-    def holds(self, block: pa.Table) -> bool:
-        """Return whether the rows are sorted, and follow those that came before."""
-        if self.last is not None:
-            plain = [block[name].cast(self.last[name].type) for name in block.column_names]
-            block = pa.table(plain, names=block.column_names)
-            rows = pa.concat_tables([self.last, block])
-        else:
-            rows = block
-            labels = _label_columns(self.table)
-            self.possible = {
-                name: _rankings_of(block[name], text=name in labels)
-                for name in sort_columns(self.table, block.column_names)
-            }
-        if len(block):
-            self.last = rows.slice(len(rows) - 1)
-        return self._ascends(rows)
-
-    def _ascends(self, rows: pa.Table) -> bool:
-        tied = np.ones(max(len(rows) - 1, 0), dtype=bool)
-        for name, possible in self.possible.items():
-            if not possible or not tied.any():
-                continue
-            steps = {ranking: _steps(rows[name], ranking) for ranking in possible}
-            fitting = [ranking for ranking, step in steps.items() if not (tied & (step < 0)).any()]
-            if not fitting:
-                return False
-            self.possible[name] = fitting
-            tied &= steps[fitting[0]] == 0
-        return True
-
-
-def _label_columns(table: LinkedTable) -> set[str]:
-    time = set() if table.time is None else {table.time.column}
-    return {table.person, *table.schema.quasi, *(column.column for column in table.lists)} | time
-
-
-def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
-    """Return by which of `RANKINGS` a column can be sorted."""
-    if sort_ranks(column.slice(0, 1), text=text) is None:
-        return []
-    return [0] if text else [0, 1, 2]
-
-
-def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
-    """Return whether each cell is above the one before (1), below it (-1), or the same; missing comes first.
-
-    Where the ranking does not fit the cells, all are below.
-    """
-    try:
-        plain = RANKINGS[ranking](column)
-        if isinstance(plain.type, pa.DictionaryType):
-            plain = plain.cast(plain.type.value_type)
-        if pa.types.is_floating(plain.type):
-            plain = pc.if_else(pc.is_nan(plain), None, plain)
-        before, after = plain.slice(0, max(len(plain) - 1, 0)), plain.slice(1)
-        up, down = pc.greater(after, before), pc.less(after, before)
-        up = pc.if_else(before.is_null(), after.is_valid(), up)
-        down = pc.if_else(after.is_null(), before.is_valid(), down)
-        signs = [pc.fill_null(each, False).to_numpy().astype(np.int8) for each in (up, down)]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return np.full(max(len(column) - 1, 0), -1, dtype=np.int8)
-    return signs[0] - signs[1]
-
-
-def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
-    """Return the columns of a table in the order in which its rows are sorted: person, labels, then other values."""
-    return [name for name in published_columns(table) if name in names]
-
-
-def _ranks_of_floats(values: Floats) -> Codes:
-    """Return the rank of each number; those that are none are missing, and endless ones are the outermost."""
-    missing = np.isnan(values)
-    ranks = np.unique(np.where(missing, 0.0, values), return_inverse=True)[1].astype(np.int64) + 1
-    ranks[missing] = 0
-    return ranks
-
-
-def sort_ranks(column: pa.ChunkedArray, *, text: bool) -> Codes | None:
-    """Return the rank of each cell, missing first; None for a type that has no order."""
-    try:
-        plain = column.cast(pa.string()) if text else column
-        if not len(plain):
-            return np.zeros(0, dtype=np.int64)
-        if pa.types.is_floating(plain.type):
-            return _ranks_of_floats(plain.to_numpy())
-        kind_of(plain.type)
-        return encode_column("column", plain, required=False).codes.astype(np.int64)
-    except (InputError, pa.ArrowNotImplementedError, pa.ArrowInvalid):
-        return None
+def _check_order(policy: LinkedPolicy, people: PublishedPeople, found: Sequence[RowFindings]) -> LinkedCheck:
+    """Return whether all files are sorted."""
+    unsorted = [each.name for each in found if not each.sorted]
+    if not PublishedOrder(policy.people).holds(people.data):
+        unsorted = [policy.people.name, *unsorted]
+    return LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")

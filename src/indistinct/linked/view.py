@@ -6,12 +6,16 @@ combination of its published quasi-identifiers and known time. `values` are the 
 a number for each pair of a column and a value, each person and value once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 
+from indistinct.frequencies.encode import encode_column
+from indistinct.hierarchy.explicit import value_key
 from indistinct.machine.arrays import Codes
+from indistinct.tables.domain import Kind
 
 
 def _no_rows() -> Codes:
@@ -73,3 +77,21 @@ def distinct_values(person: Codes, value: Codes) -> PersonValues:
     width = int(value.max()) + 1
     pairs = np.unique(person.astype(np.int64) * width + value)
     return PersonValues(pairs // width, pairs % width)
+
+
+def coarse_codes(name: str, column: pa.ChunkedArray) -> tuple[Codes, int]:
+    """Return the codes of a sensitive column, and how many there are, as the coarsest common reader tells values apart.
+
+    Numbers are compared by size however they are written, and no text at all is missing.
+
+    >>> coarse_codes("code", pa.chunked_array([["7", "07", "", None, "x"]]))[0].tolist()
+    [1, 1, 0, 0, 2]
+    """
+    encoded = encode_column(name, column, required=False)
+    keys: dict[Hashable, int] = {None: 0}
+    folded = [
+        None if text is None or not text.strip() else value_key(text.strip(), Kind.NUMBER)
+        for text in encoded.domain.texts()
+    ]
+    numbers = np.array([keys.setdefault(key, len(keys)) for key in folded], dtype=np.int64)
+    return numbers[encoded.codes] if len(numbers) else np.zeros(len(column), dtype=np.int64), len(keys)

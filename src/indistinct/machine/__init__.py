@@ -1,1 +1,1 @@
-"""The machine below everything: arrays, compiled code, memory, files of its own, chance."""
+"""The lowest layer: arrays, compiled code, memory, private files, locks, randomness."""

@@ -1,8 +1,8 @@
 """Numba kernels for sorting: merging sorted words, and texts as words.
 
 Words are uint64. A text is a run of bytes: `pool` (uint8) are the bytes of all texts, `begins` (int32, one more than
-there are texts) where each begins, as Arrow lays them out. The plain twins are NumPy's and Arrow's sorts, with which
-`tests/unit/machine/test_ordering.py` compares the results.
+there are texts) where each begins, as Arrow lays them out. `tests/unit/machine/test_ordering.py` compares the results
+with NumPy's and Arrow's sorts.
 """
 
 import numpy as np
@@ -12,10 +12,10 @@ from indistinct.machine.compiled import jit
 
 @jit
 def merge_sorted(left, right, out):
-    """Merge two ascending arrays."""
+    """Merge two ascending arrays into `out`."""
     i, j = 0, 0
     ends = len(left), len(right)
-    # `out[:place]` are the i smallest of the left and the j smallest of the right, merged.
+    # Invariant: `out[:place]` are the i smallest of the left and the j smallest of the right, merged.
     for place in range(len(out)):
         from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
         out[place] = left[i] if from_left else right[j]
@@ -25,10 +25,10 @@ def merge_sorted(left, right, out):
 
 @jit
 def common_prefix(begins, pool):
-    """Return how many first bytes all texts have in common; text `i` is `pool[begins[i]:begins[i + 1]]`."""
+    """Return the number of leading bytes that all texts share; text `i` is `pool[begins[i]:begins[i + 1]]`."""
     first = begins[0]
     common = begins[1] - first
-    # Texts 0 … i - 1 agree in their first `common` bytes.
+    # Invariant: texts 0 … i - 1 agree in their first `common` bytes.
     for i in range(1, len(begins) - 1):
         begin = begins[i]
         common = min(common, begins[i + 1] - begin)
@@ -41,7 +41,7 @@ def common_prefix(begins, pool):
 
 @jit
 def bytes_of_texts(begins, pool, rows, at, count, words):
-    """Write `count` bytes of every row's text, from byte `at` on, as a word; a text that ends before goes on with 0."""
+    """Write `count` bytes of every row's text from byte `at` on as a word; shorter texts are padded with 0."""
     for i in range(len(rows)):
         begin = begins[rows[i]] + at
         end = begins[rows[i] + 1]

@@ -1,4 +1,4 @@
-"""The loops that shuffle rows, and draw some of them.
+"""Numba kernels that shuffle rows and draw some of them.
 
 `rows` are integers of any type, `starts` (int64) where each run of them begins and the last one ends, `words` and
 `spares` random words of 32 bits (uint32). `tests/laws/test_shuffling.py` checks that rows stay in their run and that
@@ -12,14 +12,14 @@ from indistinct.machine.compiled import jit
 
 @jit
 def shuffle(rows, starts, words, spares, first):
-    """Shuffle each run (Fisher and Yates), with one word a row, those of the run's rows counted from `first`.
+    """Shuffle each run (Fisher and Yates), with one word per row; `first` is the number of the first row's word.
 
-    A word that would make some positions likelier than others is replaced by a spare one (Lemire 2019).
+    A word that would make some positions more likely than others is replaced by a spare one (Lemire 2019).
     """
     used = 0
     for run in range(len(starts) - 1):
         start = starts[run]
-        # Rows behind i are in their final order; row i changes with one of `start` … i, itself included.
+        # Invariant: rows after i are in their final order; row i is swapped with one of `start` … i, itself included.
         for i in range(starts[run + 1] - 1, start, -1):
             size = np.uint64(i - start + 1)
             product = np.uint64(words[i - first]) * size
@@ -35,14 +35,15 @@ def shuffle(rows, starts, words, spares, first):
 
 @jit
 def draw(drawn, words, spares, left, wanted):
-    """Mark `wanted` of the next `left` rows, of which `drawn` (bool) has the first, with one word a row (uint64).
+    """Mark `wanted` of the next `left` rows in `drawn` (bool), with one word (uint64) per row.
 
-    A word that would make some numbers below `left` likelier than others is replaced by a spare one.
+    `drawn` covers the first of these rows. A word that would make some numbers below `left` more likely is replaced by
+    a spare one.
     """
     used, one, most = 0, np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
     for i in range(len(drawn)):
         size = np.uint64(left - i)
-        # Of 2**64 words, the last 2**64 mod size are too many.
+        # Of 2**64 words, the last 2**64 mod size would bias the result.
         excess = (most % size + one) % size
         word = words[i]
         while most - word < excess and used < len(spares):

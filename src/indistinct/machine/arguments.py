@@ -1,13 +1,10 @@
-"""Public functions name a wrong type as they name a wrong value: what was expected, and what came.
-
-What a parameter takes is what its annotation says; recodings, algorithms, engines and models are values of a class.
-"""
+"""Type checks of arguments of public functions, by their annotations: errors say what was expected and what came."""
 
 import functools
 import inspect
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -17,11 +14,22 @@ from indistinct.errors import ParameterError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FURTHER = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class _Required:
+    """The type of `REQUIRED`, as help() shows it."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED: Any = _Required()
+"""The default of a field that must be given, although a field before it has a default."""
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
 
 
 def with_checked_arguments(function: Function) -> Function:
-    """Return a function that raises `ParameterError` for an argument of a type that its annotation does not name.
+    """Return a function that raises `ParameterError` for an argument whose type does not match its annotation.
 
     >>> def publish(rows: int, *, name: str | None = None) -> None: ...
     >>> with_checked_arguments(publish)("five")
@@ -41,10 +49,10 @@ def with_checked_arguments(function: Function) -> Function:
 
 
 class _NamesArguments(ABCMeta):
-    """The type of classes whose calls name a wrong argument; copies are not made by calls."""
+    """The type of classes whose calls raise `ParameterError` for wrong arguments; copies are not made by calls."""
 
     @property
-    def __signature__(cls) -> inspect.Signature:  # for help() and editors, which would see the call below
+    def __signature__(cls) -> inspect.Signature:  # for help() and editors
         return _signature_of(cls)
 
     def __call__(cls, *arguments: Any, **named: Any) -> Any:
@@ -57,16 +65,16 @@ class _NamesArguments(ABCMeta):
 
 
 class NamedArguments(metaclass=_NamesArguments):
-    """A value for which `ParameterError` names an argument that it does not take, or that it lacks."""
+    """A value whose constructor raises `ParameterError` for unknown or missing arguments."""
 
     __slots__ = ()
     checks_types: ClassVar[bool] = False
 
 
 class CheckedArguments(NamedArguments):
-    """A frozen value whose parameters are of the types that their annotations name; `ParameterError` names others.
+    """A frozen value whose constructor raises `ParameterError` for parameters of another type than annotated.
 
-    What is in `spelled` may be written in several ways, which the value itself understands.
+    Parameters in `spelled` may be written in several ways, which the value itself parses.
     """
 
     __slots__ = ()
@@ -75,24 +83,41 @@ class CheckedArguments(NamedArguments):
 
 
 def call_of(kind: type) -> str:
-    """Return how a class is called, with the parameters that it needs.
+    """Return the call of a class with its required parameters, for messages.
 
     >>> from indistinct.models import KAnonymity
     >>> call_of(KAnonymity)
     'KAnonymity(k=…)'
     """
-    needed = [each.name for each in _signature_of(kind).parameters.values() if each.default is each.empty]
+    needed = [each.name for each in _signature_of(kind).parameters.values() if _is_needed(each)]
     return f"{kind.__name__}({', '.join(f'{name}=…' for name in needed)})"
+
+
+def is_required(field: Field[Any]) -> bool:
+    """Return whether a field of a dataclass must be given."""
+    return field.default is REQUIRED or (field.default is MISSING and field.default_factory is MISSING)
+
+
+def required_fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a dataclass that must be given."""
+    return [each.name for each in fields(kind) if is_required(each)]
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty or parameter.default is REQUIRED
 
 
 def _bind(
     what: Callable[..., Any], signature: inspect.Signature, arguments: Sequence[Any], named: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return arguments by the names of their parameters; raise `ParameterError` where there are others or too few."""
+    """Return arguments by the names of their parameters; raise `ParameterError` if they do not fit the signature."""
     try:
-        return signature.bind(*arguments, **named).arguments
+        given = signature.bind(*arguments, **named).arguments
     except TypeError:
         raise _explain(what, signature, arguments, named) from None
+    if any(each.default is REQUIRED and each.name not in given for each in signature.parameters.values()):
+        raise _explain(what, signature, arguments, named)
+    return given
 
 
 def _explain(
@@ -113,14 +138,14 @@ def _explain(
     twice = [each for each in places[: len(arguments)] if each in named]
     if twice:
         return ParameterError(f"`{twice[0]}` of {name} is given twice", hint="give it once, by its place or its name")
-    lacking = [each for each in known.values() if each.default is each.empty and each.kind not in FURTHER]
+    lacking = [each for each in known.values() if _is_needed(each) and each.kind not in FURTHER]
     absent = [each.name for each in lacking if each.name not in {*places[: len(arguments)], *named}]
     written = ", ".join([*(["…"] if arguments or named else []), *(f"{each}=…" for each in absent)])
     return ParameterError(f"{name} needs {', '.join(absent)}", hint=f"write {name}({written}); see help({name})")
 
 
 def _hint_for_name(what: Callable[..., Any], known: Mapping[str, inspect.Parameter], unknown: str, value: Any) -> str:
-    """Return what to write in place of a keyword that is not known."""
+    """Return the hint for an unknown keyword."""
     names = [each.name for each in known.values() if each.kind not in FURTHER]
     close, hints = get_close_matches(unknown, names, n=1), _hints_of(what)
     if close:
@@ -136,7 +161,7 @@ def _hint_for_name(what: Callable[..., Any], known: Mapping[str, inspect.Paramet
 def _hint_for_place(
     what: Callable[..., Any], known: Mapping[str, inspect.Parameter], value: Any, named: Mapping[str, Any]
 ) -> str:
-    """Return the keyword that an argument without a name may be meant for."""
+    """Return the hint for a positional argument: the keyword for which it may be meant."""
     hints = _hints_of(what)
     fits = [
         each.name
@@ -159,7 +184,7 @@ def _check(what: Callable[..., Any], signature: inspect.Signature, given: Mappin
 
 
 def _refuse_swapped(what: Callable[..., Any], name: str, given: Mapping[str, Any], hints: Mapping[str, Any]) -> None:
-    """Raise where the value that a parameter wants was given to another one that does not want it."""
+    """Raise where the value that a parameter expects was given to another one that does not accept it."""
     kinds = tuple(_classes_in(hints[name]))
     for other, value in given.items():
         if other != name and kinds and isinstance(value, kinds) and kinds[0] not in _classes_in(hints.get(other, Any)):
@@ -172,7 +197,7 @@ def _refuse_swapped(what: Callable[..., Any], name: str, given: Mapping[str, Any
 def _check_keywords(
     what: Callable[..., Any], signature: inspect.Signature, hint: Any, given: Mapping[str, Any]
 ) -> None:
-    """Raise for a keyword that the `TypedDict` of a function's further keywords does not name, or of another type."""
+    """Raise for a keyword that the `TypedDict` of a function's further keywords does not name, or of a wrong type."""
     if get_origin(hint) is not Unpack:
         return
     kinds = _hints_of(get_args(hint)[0])
@@ -184,7 +209,7 @@ def _check_keywords(
                 f"{what.__name__} takes no {name!r}",
                 hint=f"did you mean {close[0]!r}?" if close else f"see help({what.__name__})",
             )
-        if value is not None:  # nothing is known of it
+        if value is not None:  # its annotations are not available
             _check_one(what, name, value, kinds[name])
 
 
@@ -192,7 +217,7 @@ def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> No
     if _takes(hint, value):
         return
     for kind in get_args(hint) or (hint,):
-        if hasattr(kind, "refuse_other"):  # it has better words for what is none
+        if hasattr(kind, "refuse_other"):  # its own constructor has a better message
             kind.refuse_other(value)
     raise ParameterError.of(
         what.__name__,
@@ -203,7 +228,7 @@ def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> No
 
 
 def _advice(hint: Any, value: Any) -> str | None:
-    """Return what the classes of an annotation advise for a value that is none of them."""
+    """Return what the classes of an annotation advise for a value that is not one of them."""
     advised = (kind.advise(value) for kind in _classes_in(hint) if hasattr(kind, "advise"))
     return next(filter(None, advised), None)
 
@@ -229,7 +254,7 @@ def _signature_of(kind: type) -> inspect.Signature:
 
 
 def _takes(hint: Any, value: Any) -> bool:
-    """Return whether an annotation names the type of a value; what cannot be looked at is taken."""
+    """Return whether an annotation accepts the type of a value; annotations that cannot be checked accept all."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return any(_takes(part, value) for part in parts)
@@ -242,7 +267,7 @@ def _takes(hint: Any, value: Any) -> bool:
     if origin is Sequence:
         listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
         return listed and all(_takes(parts[0], each) for each in value)
-    if origin is tuple:  # values make tuples of what they get
+    if origin is tuple:  # values convert what they get to tuples
         listed = hasattr(value, "__iter__") and not isinstance(value, str | bytes)
         several = (parts[0] is str or get_origin(parts[0]) is tuple) and isinstance(value, list | tuple)
         return listed and (not several or all(hasattr(each, "__iter__") for each in value))
@@ -253,7 +278,7 @@ def _takes(hint: Any, value: Any) -> bool:
 
 
 def _words(hint: Any) -> str:
-    """Return what an annotation says, in words."""
+    """Return the meaning of an annotation in words."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         words = list(dict.fromkeys(_words(part) for part in parts))
@@ -273,7 +298,7 @@ def _words(hint: Any) -> str:
 
 
 def _came(value: Any) -> str:
-    """Return the type of a value and, of one that holds others, those of these: no value itself is told."""
+    """Return the type of a value and of its elements, for messages; the value itself is not shown."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()

@@ -1,6 +1,6 @@
-"""The arrays that everything is counted in: their type, memory for large ones, and work over them on several threads.
+"""Array types, allocation of large arrays, and work on several threads.
 
-`INDISTINCT_THREADS` sets the number of threads; without it there is one for each core that this process may use.
+`INDISTINCT_THREADS` sets the number of threads; by default there is one for each core that this process may use.
 """
 
 import os
@@ -15,24 +15,24 @@ import pyarrow as pa
 from indistinct.errors import ParameterError
 
 Codes = np.ndarray[Any, np.dtype[Any]]
-"""Numbers in place of values: codes of a domain, ranks, class numbers, rows."""
+"""Numbers in place of values: codes of a domain, ranks, class numbers, row numbers."""
 Counts = np.ndarray[Any, np.dtype[np.integer[Any]]]
-"""How often each of something occurs: rows, people, values."""
+"""Numbers of rows, people or values."""
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
-"""Which of something are meant."""
+"""Which elements are selected."""
 Floats = np.ndarray[Any, np.dtype[np.floating[Any]]]
 """Measured numbers: shares, losses, positions."""
 
-# Smaller arrays fit the heap that is there already.
+# Smaller arrays fit the existing heap.
 LARGE_BYTES = 1 << 20
-# Entries that are made together: what NumPy needs for them stays in the cache, and nothing large is allocated twice.
+# Number of entries computed at a time, so that intermediate results stay in the cache.
 BLOCK = 1 << 14
 
 
 def empty_large(size: int, kind: Any) -> Codes:
-    """Return an array of `size` cells to be filled.
+    """Return an uninitialized array of `size` cells.
 
-    NumPy's and Arrow's own allocators ask for huge pages, which can take longer to get than the array to fill.
+    NumPy's and Arrow's own allocators request huge pages, which can take longer than filling the array.
     """
     needed = size * np.dtype(kind).itemsize
     if needed < LARGE_BYTES:
@@ -46,7 +46,7 @@ def narrowest(size: int) -> type[np.unsignedinteger]:
 
 
 def starts_of(sizes: Codes | Sequence[int]) -> Codes:
-    """Return where runs of some sizes begin, and the end as the last entry.
+    """Return where runs of these sizes begin, and the end as the last entry.
 
     >>> starts_of(np.array([2, 3])).tolist()
     [0, 2, 5]
@@ -57,7 +57,7 @@ def starts_of(sizes: Codes | Sequence[int]) -> Codes:
 
 
 def run_entries(starts: Codes, sizes: Codes) -> Codes:
-    """Return the numbers of the entries of some runs, one run after the other.
+    """Return the indices of the entries of some runs, one run after another.
 
     >>> run_entries(np.array([7, 0]), np.array([2, 3])).tolist()
     [7, 8, 0, 1, 2]
@@ -67,7 +67,7 @@ def run_entries(starts: Codes, sizes: Codes) -> Codes:
 
 
 def row_numbers(rows: int) -> Codes:
-    """Return the numbers below `rows`, in ascending order."""
+    """Return the row numbers from 0 to `rows` - 1."""
     numbers = empty_large(rows, np.uint32 if rows <= 1 << 32 else np.int64)
     for start in range(0, rows, BLOCK):
         stop = min(start + BLOCK, rows)
@@ -76,7 +76,7 @@ def row_numbers(rows: int) -> Codes:
 
 
 def repeat_values(values: Codes, counts: Codes) -> Codes:
-    """Return each value as often as its count says.
+    """Return each value repeated as often as its count.
 
     >>> repeat_values(np.array([7, 8]), np.array([2, 1])).tolist()
     [7, 7, 8]
@@ -103,7 +103,7 @@ def run_starts(words: Codes) -> Codes:
 Result = TypeVar("Result")
 Other = TypeVar("Other")
 
-# Below this many rows NumPy alone is done before a kernel is compiled, or read from its cache, and a thread started.
+# Below this many rows NumPy finishes before a kernel is compiled or loaded and threads are started.
 LARGE = 1 << 18
 
 
@@ -120,17 +120,17 @@ def workers() -> int:
 
 
 def is_large(rows: int) -> bool:
-    """Return whether so many rows are worth a compiled kernel and several threads."""
+    """Return whether this number of rows is worth a compiled kernel and several threads."""
     return rows >= LARGE
 
 
 def spread(
     function: Callable[..., Result], *arguments: Iterable[Any], rows: int | None = None, weight: int = 1
 ) -> list[Result]:
-    """Return what a function returns for each of some arguments, as `map` would, on as many threads as there are.
+    """Return the results of a function for each of some arguments, as `map` does, computed on several threads.
 
-    Where the number of `rows` is known and small, one thread is done before a second is started; `weight` says how
-    many times as long a row takes as one that a kernel reads.
+    With a small number of `rows` a single thread is used; `weight` is the cost of a row relative to a row that a kernel
+    reads.
 
     >>> spread(pow, [2, 3], [3, 2])
     [8, 9]
@@ -144,14 +144,14 @@ def spread(
 
 
 def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result, Other]:
-    """Return what two functions return that run at the same time."""
+    """Call two functions at the same time and return both results."""
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(other)
         return one(), second.result()
 
 
 def blocks(rows: int, *, most: int | None = None, least: int | None = None) -> list[slice]:
-    """Return rows as even runs, one for each thread; one run where they are not large, or fewer than `least`.
+    """Return ranges of rows of equal size, one for each thread; a single one for few rows.
 
     >>> blocks(10, most=2, least=1)
     [slice(0, 5, None), slice(5, 10, None)]

@@ -1,11 +1,11 @@
-"""Arrow without pandas, in processes of our own: commands, and those of the page."""
+"""Keep Arrow from importing pandas, in processes of our own: commands, and those of the web app."""
 
 import sys
 from importlib.abc import MetaPathFinder
 
 
 class _Absent(MetaPathFinder):
-    """Says that pandas is not installed."""
+    """An import finder that reports pandas as not installed."""
 
     def find_spec(self, fullname: str, *_: object) -> None:
         if fullname == "pandas":
@@ -13,11 +13,11 @@ class _Absent(MetaPathFinder):
 
 
 def keep_arrow_from_pandas() -> None:
-    """Let Arrow ask for pandas once, in vain, which it remembers.
+    """Make Arrow look for pandas once while it appears not to be installed; Arrow remembers the answer.
 
-    Where pandas is installed, Arrow imports it to ask whether an array is one of its series, at whatever moment and in
-    whatever thread that happens first. It takes as long as everything else together, and Altair, which looks whether
-    pandas is there, fails where it is only half there. Whoever asks Arrow for a frame of pandas still gets one.
+    Where pandas is installed, Arrow imports it to check whether an array is a pandas series, in whatever thread that
+    happens first. The import takes as long as everything else together, and Altair fails if it finds pandas half
+    imported. Conversions to pandas frames still work.
     """
     import numpy as np
     import pyarrow as pa
@@ -27,7 +27,7 @@ def keep_arrow_from_pandas() -> None:
     absent = _Absent()
     sys.meta_path.insert(0, absent)
     try:
-        for values in ([1], np.array([1])):  # it asks in two languages
+        for values in ([1], np.array([1])):  # Arrow checks in C++ and in Python
             pa.array(values)
     finally:
         sys.meta_path.remove(absent)

@@ -1,7 +1,6 @@
-"""How kernels are compiled: once, and kept for the next run in the files of `kernel_files`.
+"""How kernels are compiled: once, and kept for later runs in the files of `kernel_files`.
 
-A kernel that was kept is loaded without what only a compiler needs. Whoever waits for the compiler is told so, by the
-stage that runs say they are in.
+A kept kernel is loaded without importing the compiler. While kernels are compiled, the run's stage says so.
 """
 
 import hashlib
@@ -28,17 +27,17 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.locks import turn
 
 KERNELS: list[Any] = []
-"""Every kernel of the modules that are loaded, in the order of their definition."""
+"""Every kernel of the loaded modules, in the order of definition."""
 
-# The processor that every machine of a family understands, and the features that it has beyond those: none.
+# The target of code that runs on every machine of a platform: no features beyond its baseline.
 GENERIC = ("generic", "")
-# Compiled code computes with integers of this width.
+# Compiled code computes with integers of this width, in bytes.
 WIDE_BYTES = 8
 CONSTANTS = (bool, int, float, str, tuple, np.generic)
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a function when it is first called, without the interpreter's lock; `NUMBA_DISABLE_JIT=1`: never."""
+    """Compile a function when it is first called, without the interpreter's lock; never with `NUMBA_DISABLE_JIT=1`."""
     if function is None:
         return partial(jit, **options)
     if numba.config.DISABLE_JIT:
@@ -51,14 +50,14 @@ def jit(function: Any = None, **options: Any) -> Any:
 
 
 def inner(function: Any = None, **options: Any) -> Any:
-    """Compile a function that only kernels call: it is kept with each of them, and Python cannot call it."""
+    """Compile a function that only kernels call: it is stored with each of them, and Python cannot call it."""
     if function is None:
         return partial(inner, **options)
     return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 def _interpret(function: Any) -> Any:
-    """Return a kernel that Python runs, for `NUMBA_DISABLE_JIT=1`: a debugger steps through it.
+    """Return a kernel that Python runs, for `NUMBA_DISABLE_JIT=1`, so that a debugger can step through it.
 
     Compiled code computes with integers of 64 bits, which wrap around. NumPy computes with those of an array's type, so
     that a kernel gets wide copies of narrow arrays, and what it writes is copied back.
@@ -77,7 +76,7 @@ def _interpret(function: Any) -> Any:
 
 
 class _WideCopy:
-    """A narrow array of integers, and its copy of 64 bits."""
+    """A narrow array of integers and its copy in 64 bits."""
 
     def __init__(self, narrow: Codes) -> None:
         self.narrow, self.before, self.wide = narrow, narrow.astype(np.int64), narrow.astype(np.int64)
@@ -89,7 +88,7 @@ class _WideCopy:
 
 
 def _widen(argument: Any, copies: dict[int, _WideCopy]) -> Any:
-    """Return an argument of a kernel with wide copies of its narrow arrays, each of which is copied once."""
+    """Return an argument of a kernel with wide copies of its narrow arrays; each array is copied once."""
     if isinstance(argument, np.ndarray) and argument.dtype.kind in "iu" and argument.itemsize < WIDE_BYTES:
         return copies.setdefault(id(argument), _WideCopy(argument)).wide
     if isinstance(argument, tuple):
@@ -101,9 +100,9 @@ def _widen(argument: Any, copies: dict[int, _WideCopy]) -> Any:
 
 
 def _compile_once(kernel: Any, compile_kernel: Any, signature: Any) -> Any:
-    """Load or compile a kernel. Of several processes one compiles it, and the others wait for what it keeps.
+    """Load or compile a kernel; of several processes one compiles it, and the others wait for its file.
 
-    The lock of Numba's compiler comes first: a thread that waits for it must not hold up one that has it.
+    The lock of Numba's compiler is taken first, so that a thread waiting for it never blocks the one that has it.
     """
     with global_compiler_lock:
         if signature in kernel.overloads or kernel._cache.find(signature, kernel.targetctx) is not None:
@@ -125,9 +124,9 @@ def _turn_of(name: str) -> Iterator[None]:
 
 
 class _KeptKernel:
-    """What is kept of one kernel. It is looked for when the kernel is first called: most runs call few of all kernels.
+    """The cache of one kernel, in Numba's interface; it is read when the kernel is first called.
 
-    Numba asks it as it asks a cache of its own.
+    Most runs call few of all kernels.
     """
 
     def __init__(self, function: Any) -> None:
@@ -139,7 +138,7 @@ class _KeptKernel:
         return None if folder is None else str(folder)
 
     def find(self, signature: Any, context: Any) -> bytes | None:
-        """Return the kept kernel, one that every processor understands before one that was compiled for this one."""
+        """Return the kept kernel: one for every processor of the platform, or one compiled for this processor."""
         platform, *host = context.codegen().magic_tuple()
         for processor in dict.fromkeys((GENERIC, tuple(host))):
             found = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
@@ -148,7 +147,7 @@ class _KeptKernel:
         return None
 
     def own_name(self, signature: Any, context: Any) -> str:
-        """Return the name of the kernel as this process compiles it."""
+        """Return the name of the kernel as compiled by this process."""
         return self._name(signature, context.codegen().magic_tuple())
 
     def _name(self, signature: Any, target: tuple[str, ...]) -> str:
@@ -164,26 +163,26 @@ class _KeptKernel:
         if found is None:
             return None
         # Numba would first import and register every function that it can compile, which takes longer than loading.
-        # Compiled code needs the runtime alone, and the compiler registers them itself.
+        # Compiled code only needs the runtime, and the compiler registers the functions itself.
         rtsys.initialize(target_context)
         return CompileResult._rebuild(target_context, *pickle.loads(found))  # noqa: S301  only files that are ours
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if data.lifted or data.library.has_dynamic_globals:
             return
-        # How types were inferred is for people who look at a compiler; it names the folders of the machine.
+        # The type annotations are only of interest to developers of compilers, and contain local paths.
         content = dumps(data._replace(type_annotation="")._reduce())
         kernel_files.keep_kernel(self.own_name(sig, data.target_context), content)
 
     def flush(self) -> None:
-        """Forget nothing: another source has another name."""
+        """Do nothing: a changed source has another file name."""
 
 
 @cache
 def _stamp_of(module: ModuleType) -> str:
-    """Return the hash of what the kernels of a module are made of.
+    """Return the hash of everything that the kernels of a module depend on.
 
-    That is its source, the constants that it has from elsewhere, and all this of the modules whose functions it calls.
+    That is its source, imported constants, and the same for the modules whose functions it calls.
     """
     made, ahead = hashlib.sha256(), [module]
     for each in ahead:
@@ -197,7 +196,7 @@ def _stamp_of(module: ModuleType) -> str:
 
 
 def _source_of(module: ModuleType) -> str:
-    """Return the source of a module or, where none was installed, the version that it is of."""
+    """Return the source of a module or, where it is not installed, the version of the package."""
     try:
         return inspect.getsource(module)
     except OSError:

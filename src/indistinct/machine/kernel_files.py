@@ -1,13 +1,14 @@
 """Files of compiled kernels: those that came with the package, and those that this machine compiled for the user.
 
-A file is one kernel for one signature. Its name has the hash of all that the code depends on: the sources, Python,
-Numba, the platform, the processor and the signature. So a file is right wherever its name is asked for, a copy of the
-package finds the same files, and no other version does.
+A file is one kernel for one signature. Its name has the hash of everything that the code depends on: the sources,
+Python, Numba, the platform, the processor and the signature. So a file with the expected name is always right: a copy
+of the package finds the same files, and another version does not.
 
-A file holds pickled code: a user who can write one can run code as its reader. So two folders are read and no other:
-the package's own, which is as safe as its modules, and a folder of the user. No other user but root can write that
-folder or replace it: neither it nor any directory or link on the path to it. A file there is opened without following a
-link, it belongs to the user, and what is loaded are the bytes whose digest, with the name of the kernel, was compared.
+A file contains pickled code: a user who can write it can run code as the user who reads it. So only two folders are
+read: the package's own, which is as safe as its modules, and a folder of the user. No other user but root can write
+that folder or replace it: neither it nor any directory or link on the path to it. A file there is opened without
+following a link, it belongs to the user, and what is loaded are the bytes whose digest, with the name of the kernel,
+was compared.
 """
 
 import hashlib
@@ -26,14 +27,14 @@ SHIPPED = Path(__file__).parent / "kernels"
 """Kernels that came with the package, compiled for every processor of its platform."""
 
 SUFFIX = ".kernel"
-# A kernel of an older version is removed when a new one is kept, some time after it was compiled.
+# Age in seconds after which kernels of older versions are removed when a new one is kept.
 OLD = 90 * 24 * 3600
-# Links on the path to a folder that are followed.
+# Upper limit of links that are followed on the path to a folder.
 MAX_LINKS = 40
 
 
 def read_kernel(name: str) -> bytes | None:
-    """Return what is kept under a name; None if nothing is, or not as it was written."""
+    """Return the kernel kept under a name; None if there is none, or if its digest does not match."""
     found = _read(SHIPPED / name, shipped=True)
     folder = own_folder()
     if found is None and folder is not None:
@@ -42,7 +43,7 @@ def read_kernel(name: str) -> bytes | None:
 
 
 def keep_kernel(name: str, content: bytes) -> None:
-    """Keep a kernel for the runs to come, whole or not at all; where that cannot be, the next run compiles again."""
+    """Keep a kernel for later runs, atomically; where that fails, the next run compiles it again."""
     folder = own_folder()
     if folder is None:
         return
@@ -58,7 +59,7 @@ def keep_kernel(name: str, content: bytes) -> None:
 
 
 def lock_path(name: str) -> Path | None:
-    """Return the lock file of the run that compiles a kernel, for others to wait; None where nothing is kept."""
+    """Return the lock file of the run that compiles a kernel; None where kernels cannot be kept."""
     folder = own_folder()
     return None if folder is None else folder / f"{name}.lock"
 
@@ -67,8 +68,8 @@ def lock_path(name: str) -> Path | None:
 def own_folder() -> Path | None:
     """Return the folder for kernels that this machine compiles, or None if there is none that is safe.
 
-    It is the first that can be written of `NUMBA_CACHE_DIR`, if that is set, the user's cache folder, and the folder in
-    which Python keeps what it compiled of this package.
+    It is the first writable one of `NUMBA_CACHE_DIR`, if that is set, the user's cache folder, and the folder of
+    Python's compiled files of this package.
     """
     return next((folder for folder in _candidates() if _make_private(folder)), None)
 
@@ -78,7 +79,7 @@ def _candidates() -> Iterator[Path]:
     if named:
         yield Path(named).absolute() / "indistinct"
         return
-    with suppress(RuntimeError):  # nobody's home is known
+    with suppress(RuntimeError):  # the user's home folder is not known
         yield _user_cache() / "indistinct" / "kernels"
     yield Path(__file__).parent / "__pycache__" / "kernels"
 
@@ -93,7 +94,7 @@ def _user_cache() -> Path:
 
 
 def _make_private(folder: Path) -> bool:
-    """Make a folder unless it is there; return whether this user can write it and nobody else can."""
+    """Create a folder if needed; return whether this user can write it and no other user can."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not _is_safe_path(folder.parent):
@@ -107,10 +108,10 @@ def _make_private(folder: Path) -> bool:
 
 
 def _is_safe_path(folder: Path) -> bool:
-    """Return whether no other user but root can replace any directory or link on the path to a directory.
+    """Return whether no other user except root can replace any directory or link on the path to a directory.
 
-    Each belongs to the user or to root. None can be written by others, unless it is sticky, as /tmp is: there only the
-    owner of an entry can replace it. Windows guards profiles itself.
+    Each belongs to the user or to root. None is writable by others, unless it is sticky, as /tmp is: there only the
+    owner of an entry can replace it. On Windows, profiles are protected by the system.
     """
     if platform.system() == "Windows":
         return True
@@ -139,7 +140,7 @@ def _is_safe_path(folder: Path) -> bool:
 
 
 def _is_guarded(found: os.stat_result) -> bool:
-    """Return whether no other user but root can replace what a directory holds, or a link."""
+    """Return whether no other user except root can replace the entries of a directory, or a link."""
     if found.st_uid not in (0, os.geteuid()):
         return False
     writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(found.st_mode)
@@ -147,7 +148,10 @@ def _is_guarded(found: os.stat_result) -> bool:
 
 
 def _belongs_to_user(found: os.stat_result) -> bool:
-    """Return whether a file or folder is the user's and no one else can write it. Windows guards profiles itself."""
+    """Return whether a file or folder belongs to the user and no other user can write it.
+
+    On Windows, profiles are protected by the system.
+    """
     if platform.system() == "Windows":
         return True
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -169,7 +173,7 @@ def _read(path: Path, *, shipped: bool) -> bytes | None:
 
 
 def _digest(name: str, content: bytes) -> bytes:
-    """Return the digest of a kernel under its name: a file under the name of another kernel is not read."""
+    """Return the digest of a kernel with its name, so that a file under another kernel's name is not read."""
     return hashlib.sha256(name.encode() + b"\0" + content).digest()
 
 

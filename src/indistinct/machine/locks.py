@@ -1,6 +1,6 @@
-"""Advisory locks: which temporary files belong to a live run, and which run renames at the moment.
+"""Advisory locks: which temporary files belong to a running process, and which run is renaming files.
 
-The system drops a lock when its process dies, however it dies. Where there are no locks, nothing is taken for dead.
+The system releases a lock when its process ends, however it ends. Where there are no locks, no process is assumed dead.
 """
 
 import errno
@@ -14,9 +14,9 @@ UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0)
 
 
 def create_locked(choose: Callable[[], Path]) -> tuple[Path, int | None]:
-    """Create a file that only its owner can read; return its path and the descriptor that locks it, if there are locks.
+    """Create a file that only its owner can read; return its path and the descriptor that locks it, if locks exist.
 
-    Another run may remove the file before it is locked: then `choose` names another one.
+    If another run removes the file before it is locked, `choose` gives another name.
     """
     while True:
         path = choose()
@@ -34,7 +34,7 @@ def create_locked(choose: Callable[[], Path]) -> tuple[Path, int | None]:
 
 
 def remove_unlocked(path: Path) -> None:
-    """Remove a file unless a live run has locked it; never follow a link, never fail."""
+    """Remove a file unless a running process has locked it; never follow a link, never fail."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | UNFOLLOWED)
         try:
@@ -47,7 +47,7 @@ def remove_unlocked(path: Path) -> None:
 
 @contextmanager
 def hold_unlocked(path: Path) -> Iterator[bool]:
-    """Give whether a lock file is there that no live run holds; it is held meanwhile, so that none comes to hold it."""
+    """Yield whether an existing lock file is not locked by a running process; it stays locked during the block."""
     try:
         descriptor = os.open(path, os.O_RDWR | UNFOLLOWED)
     except OSError:
@@ -69,13 +69,13 @@ def _is_lockable(descriptor: int) -> bool:
 
 @contextmanager
 def turn(path: Path) -> Iterator[bool]:
-    """Wait until no other run has its turn with the lock file at a path; give whether there are locks at all."""
+    """Wait until no other process holds the lock file at a path; yield whether locks exist at all."""
     descriptor = _lock_file(path)
     try:
         yield descriptor is not None
     finally:
         if descriptor is not None:
-            # Removed while it is locked: whoever waits for it sees that its name is gone, and creates it again.
+            # The file is removed while it is locked: a waiting process sees that the name is gone and creates it again.
             path.unlink(missing_ok=True)
             os.close(descriptor)
 
@@ -103,7 +103,7 @@ def _lock_file(path: Path) -> int | None:
 def _lock(descriptor: int, *, wait: bool) -> None:
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:  # as on Windows
+    except ImportError:  # for example on Windows
         raise OSError(errno.ENOTSUP, "there are no locks") from None
     flock(descriptor, LOCK_EX if wait else LOCK_EX | LOCK_NB)
 

@@ -1,8 +1,8 @@
-"""How much memory a table may take, and what happens when memory runs out: which step needed how much, and what helps.
+"""How much memory a table may take, and errors that say which step needed how much and what helps.
 
-A file may be small and what is in it large: `Allowance` is the one rule for all readers, who tell what a file would
-take before they take it. Steps of a run are marked with `needs_memory`; the innermost one that fails names itself,
-whichever library asked.
+A small file may contain a large table: `Allowance` is the single rule for all readers, which estimate the memory before
+they allocate it. Steps of a run are marked with `needs_memory`; the innermost one that fails is named, whichever
+library failed.
 """
 
 import ctypes
@@ -22,14 +22,15 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 MEGABYTE = 1 << 20
-# Libraries of compiled code are mapped whole, and every thread has its stack: below, some of them end the process.
+# Address space for compiled libraries, which are mapped whole, and for the stack of each thread: with less, some
+# libraries crash the process.
 LIBRARIES, PER_CORE = 900 * MEGABYTE, 80 * MEGABYTE
-# What libraries say that get no memory or no thread, and what they say too where few addresses are allowed.
+# Messages of libraries that get no memory or no thread, and further ones under a limit of address space.
 SHORT_OF_MEMORY = (
     "cannot allocate memory", "can't start new thread", "failed to map segment", "failed to launch worker thread",
 )  # fmt: skip
 SHORT_OF_ADDRESSES = ("resource temporarily unavailable", "load shared object", "out of memory", "failed to allocate")
-# The files of a control group: its limit, what is used, and what of it is cached; of the second and the first version.
+# Files of a control group, versions 2 and 1: the limit, the usage, and the cached part of it.
 GROUP = ("memory.max", "memory.current", "inactive_file")
 OLD_GROUP = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 UNLIMITED = 1 << 60
@@ -41,20 +42,20 @@ HINTS = {
 }
 OTHERWISE = "publish fewer columns, or write Parquet, which takes less than text"
 THREADS = "INDISTINCT_THREADS=1 takes less at once"
-# A table may take so many times the size of its files, and so much in any case.
+# A table may take this many times the size of its files, plus this many bytes.
 TIMES, IN_ANY_CASE = 10, 2 << 30
 MORE = 'if it is what it should be, allow more memory (--memory 8GB, where a command takes it; memory="8GB" in Python)'
-# What counting and looking at a table take for each row, and how much of the table itself they hold again.
+# Bytes per row for counting and inspecting a table, and the number of further copies of the table.
 PER_ROW, AGAIN = 70, 4 / 3
 
 
 def needed_for(rows: int, size: int) -> int:
-    """Return how many bytes a table of some rows, whose columns take `size`, needs while it is looked at, about."""
+    """Return the approximate number of bytes for inspecting a table whose columns take `size` bytes."""
     return int(AGAIN * size) + PER_ROW * rows
 
 
 def rows_words(rows: int, columns: int) -> str:
-    """Return how large a table is, in words.
+    """Return the size of a table in words.
 
     >>> rows_words(1000, 2)
     '1,000 rows of 2 columns'
@@ -62,13 +63,13 @@ def rows_words(rows: int, columns: int) -> str:
     return f"{rows:,} rows of {columns:,} columns"
 
 
-# From so many rows on, what a stage needed is given back.
+# From this number of rows on, freed memory is returned to the system.
 MANY_ROWS = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How many bytes reading and counting a table may take: what was allowed, else what is in proportion to its files.
+    """The bytes that reading and counting a table may take: as allowed, or in proportion to its files.
 
     >>> Allowance(1000).most - Allowance(0).most
     10000
@@ -84,11 +85,11 @@ class Allowance:
 
     @property
     def most(self) -> int:
-        """Return the largest number of bytes."""
+        """The largest number of bytes."""
         return TIMES * self.size + IN_ANY_CASE if self.memory is None else self.memory
 
     def require(self, needed: int, named: str, holds: str, *, otherwise: str) -> None:
-        """Raise `OutOfMemoryError` if a table needs more, which says what it `holds` and what helps `otherwise`."""
+        """Raise `OutOfMemoryError` if a table needs more; the message says what it `holds` and what else helps."""
         if needed <= self.most:
             return
         rule = "are allowed" if self.memory is not None else f"are taken for a file of {_megabytes(self.size)}"
@@ -102,15 +103,15 @@ class Allowance:
 
 
 def give_memory_back(rows: int) -> None:
-    """Give the system what is free: allocators keep what a stage needed once, and the next one comes on top of it.
+    """Return free memory to the system, because allocators keep the memory of one stage while the next needs more.
 
-    A stage on few rows has needed little, and to look for it would take longer than the stage.
+    A stage on few rows needs little, and returning it would take longer than the stage.
     """
     if rows < MANY_ROWS:
         return
-    import pyarrow as pa  # commands that take no table do without it
+    import pyarrow as pa  # commands without a table do not import it
 
-    gc.collect()  # what refers to itself in a circle may hold large arrays
+    gc.collect()  # objects in reference cycles may contain large arrays
     pa.default_memory_pool().release_unused()
     trim = _trimmer()
     if trim is not None:
@@ -119,7 +120,7 @@ def give_memory_back(rows: int) -> None:
 
 @functools.cache
 def _trimmer() -> Callable[[int], int] | None:
-    """Return what trims the heap, None for a C library that has no such function."""
+    """Return the C library's function that returns free memory, None if it has none."""
     try:
         return cast("Callable[[int], int]", ctypes.CDLL(None).malloc_trim)
     except (AttributeError, OSError, TypeError):
@@ -127,7 +128,7 @@ def _trimmer() -> Callable[[int], int] | None:
 
 
 def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Mark a function as a step, such as "reading the table": what runs out of memory in it becomes an error of ours.
+    """Mark a function as a step such as "reading the table", in which memory errors become `OutOfMemoryError`.
 
     >>> needs_memory("reading the table")(len)("abc")
     3
@@ -144,7 +145,7 @@ def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[
                 if not is_memory(error):
                     raise
                 wanted, size = wanted_bytes(error), _size_of((*arguments, *options.values()))
-            # Outside, so that what the failed step had is free again.
+            # raised outside the handler, so that the memory of the failed step is free again
             raise out_of_memory(step, wanted, size)
 
         return run
@@ -153,7 +154,7 @@ def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[
 
 
 def is_memory(error: BaseException) -> bool:
-    """Return whether an error says that memory, or a thread for want of it, could not be had."""
+    """Return whether an error means that memory, or a thread for lack of memory, was not available."""
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         return True
     text = str(error).lower()
@@ -163,7 +164,7 @@ def is_memory(error: BaseException) -> bool:
 
 
 def wanted_bytes(error: BaseException) -> int | None:
-    """Return how many bytes were asked for, where NumPy or Arrow tell.
+    """Return the number of requested bytes, where NumPy or Arrow report it.
 
     >>> wanted_bytes(MemoryError("malloc of size 640 failed"))
     640
@@ -176,7 +177,7 @@ def wanted_bytes(error: BaseException) -> int | None:
 
 
 def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOfMemoryError:
-    """Return the error of a step that needed more memory than there is."""
+    """Return the error of a step that needed more memory than available."""
     asked = "" if wanted is None else f": {_megabytes(wanted)} more were asked for"
     limit = address_space()
     allowed = "" if limit is None else f"; this process may use {_megabytes(limit)} of addresses (ulimit -v)"
@@ -189,7 +190,7 @@ def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOf
 
 
 def check_address_space() -> None:
-    """Raise `OutOfMemoryError` if so few addresses are allowed that libraries would end the process when they load."""
+    """Raise `OutOfMemoryError` if the address space is so limited that libraries would crash while loading."""
     limit = address_space()
     needed = LIBRARIES + PER_CORE * (os.cpu_count() or 1)
     if limit is not None and limit < needed:
@@ -201,17 +202,17 @@ def check_address_space() -> None:
 
 
 def address_space() -> int | None:
-    """Return how many bytes of addresses this process may use, None if nothing limits it."""
+    """Return the limit of this process's address space in bytes, None if there is none."""
     try:
         import resource
-    except ImportError:  # other systems than Unix have no such limit
+    except ImportError:  # only Unix systems have such a limit
         return None
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     return None if limit == resource.RLIM_INFINITY else limit
 
 
 def free_bytes() -> int | None:
-    """Return how much memory this process may still take, None where the system does not tell."""
+    """Return how much memory this process may still take, None where the system does not report it."""
     found = [each for each in (_free_in_system(), free_in_container()) if each is not None]
     return min(found, default=None)
 
@@ -230,7 +231,7 @@ def _free_in_system() -> int | None:
 def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
     """Return how much memory the control groups of this process leave it, None where none limits it.
 
-    Groups lie in each other, and the tightest one counts. What files take that are only cached can be had again.
+    Groups are nested, and the tightest one counts. Memory of cached files counts as free.
     """
     try:
         lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
@@ -247,7 +248,7 @@ def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/
 
 
 def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
-    """Return what a control group leaves, None if it has no limit."""
+    """Return the memory that a control group leaves, None if it has no limit."""
     try:
         most, taken = (group / limit).read_text(encoding="ascii").strip(), (group / used).read_text(encoding="ascii")
         again = re.search(rf"^{cached} (\d+)$", (group / "memory.stat").read_text(encoding="ascii"), re.MULTILINE)
@@ -259,7 +260,7 @@ def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
 
 
 def _size_of(arguments: Iterable[Any]) -> str:
-    """Return how large the table among some arguments is, in words."""
+    """Return the size of the table among some arguments, in words."""
     for each in arguments:
         rows, columns = getattr(each, "rows", None), getattr(each, "columns", None)
         if isinstance(rows, int) and isinstance(columns, tuple):

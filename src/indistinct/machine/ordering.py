@@ -1,8 +1,8 @@
-"""Sorting what is large: orders, distinct values and where each cell is among them.
+"""Sorting large arrays: orders, distinct values, and each cell's index among them.
 
-NumPy sorts plain integers ten times as fast as it finds their order, or as it hashes them. So a cell becomes a word
-that carries its row number in the last bits, and the words are sorted; where values have more bits than there is room
-for, rows that agree in the first bits are told apart by the next ones.
+NumPy sorts plain integers ten times as fast as it computes their order or hashes them. So a cell becomes a word with
+its row number in the last bits, and the words are sorted; where values have too many bits, rows that agree in the first
+bits are ordered by the next ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ def distinct(values: Codes) -> Codes:
 
 
 def distinct_with_places(values: Codes) -> tuple[Codes, Codes]:
-    """Return the distinct values of an array, ascending, and where each of its cells is among them.
+    """Return the distinct values of an array, ascending, and each cell's index among them.
 
     >>> [part.tolist() for part in distinct_with_places(np.array([3, 1, 3]))]
     [[1, 3], [1, 0, 1]]
@@ -50,16 +50,16 @@ def distinct_with_places(values: Codes) -> tuple[Codes, Codes]:
 
 
 def places_of(order: Codes, starts: Codes, kind: type[np.integer] = np.int32) -> Codes:
-    """Return the run in which each row is, where rows in an order are cut into runs."""
+    """Return the run of each row, where rows in an order are cut into runs."""
     places = empty_large(len(order), kind)
     places[order] = repeat_values(np.arange(len(starts) - 1, dtype=kind), np.diff(starts))
     return places
 
 
 def order_numbers(values: Codes) -> tuple[Codes, Codes]:
-    """Return the rows of finite numbers in ascending order, equal ones as they stand, and where each value begins.
+    """Return (rows of finite numbers in ascending order, where each value begins); the order is stable.
 
-    The last entry of the second is the end.
+    The last start is the end.
 
     >>> [part.tolist() for part in order_numbers(np.array([3, 1, 3]))]
     [[1, 0, 2], [0, 1, 3]]
@@ -71,7 +71,7 @@ def order_numbers(values: Codes) -> tuple[Codes, Codes]:
     row_bits = (len(words) - 1).bit_length()
     low = max(bits - (BITS - row_bits), 0)
     order, fresh = _by_word(words >> np.uint64(low) if low else words, row_bits)
-    # Often the first bits tell all values apart, and only cells that are equal still look so.
+    # Often the first bits distinguish all values, and only equal cells remain tied.
     if low and 4 * np.count_nonzero(fresh) < 3 * len(fresh):
         low = 0 if len(distinct(words)) == np.count_nonzero(fresh) else low
 
@@ -88,7 +88,7 @@ def order_numbers(values: Codes) -> tuple[Codes, Codes]:
 
 
 def text_order(texts: pa.Array) -> Codes:
-    """Return where texts without missing ones are in the order of code points, equal ones in any order."""
+    """Return the rows of texts, none missing, in the order of code points; ties are in any order."""
     if not is_large(len(texts)) or len(texts) >= 1 << 27 or not pa.types.is_string(texts.type):
         return np.asarray(pc.sort_indices(texts).to_numpy())
     _, offsets, data = texts.buffers()
@@ -104,7 +104,7 @@ def text_order(texts: pa.Array) -> Codes:
         nonlocal at
         if at > longest:
             return None
-        if at == longest:  # a text comes before those that go on with the character 0
+        if at == longest:  # a text comes before those that continue with the character 0
             at += 1
             return lengths[rows].astype(np.uint64)
         count = min(room // 8, longest - at)
@@ -122,7 +122,7 @@ def text_order(texts: pa.Array) -> Codes:
 
 
 def _as_words(values: Codes) -> tuple[Codes, int]:
-    """Return numbers as words that ascend as they do from 0 on, and the number of bits that these take."""
+    """Return numbers as words in the same order, counted from 0, and their number of bits."""
     if values.dtype.kind == "f":
         bits = (values.astype(np.float64, copy=False) + 0.0).view(np.uint64)  # -0.0 and 0.0 are one value
         words = np.where(bits & SIGN, ~bits, bits | SIGN)
@@ -130,12 +130,12 @@ def _as_words(values: Codes) -> tuple[Codes, int]:
         words = values.astype(np.uint64)
     else:
         words = values.astype(np.int64).view(np.uint64) ^ SIGN
-    words -= words.min()  # the words are our own
+    words -= words.min()  # the words may be overwritten
     return words, int(words.max()).bit_length()
 
 
 def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
-    """Return rows in the order of words that leave room for a row number, and which of them differ from the last.
+    """Return rows in the order of words with room for a row number, and which of them differ from the previous one.
 
     The words are overwritten.
     """
@@ -151,10 +151,10 @@ def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
 
 
 def _refine(order: Codes, fresh: Codes, key: Callable[[Codes, int], Codes | None]) -> None:
-    """Order rows that are alike so far by the next bits of a key, until none are or the key has no more, in place.
+    """Order tied rows by the next bits of a key, in place, until no ties are left or the key is exhausted.
 
-    `fresh` marks the first row of each run of rows that are alike. `key(rows, room)` returns at most `room` bits of the
-    rows' keys, None at the end; what it returned before is not asked for again.
+    `fresh` marks the first row of each run of tied rows. `key(rows, room)` returns the next bits of the rows' keys, at
+    most `room`, and None at the end.
     """
     tied = np.flatnonzero(_mark_ties(fresh))
     while len(tied):
@@ -178,7 +178,7 @@ def _differ(words: Codes) -> Codes:
 
 
 def _mark_ties(fresh: Codes) -> Codes:
-    """Return which rows are like the row before them or the row behind them."""
+    """Return which rows are tied with the row before or after them."""
     tied = ~fresh
     tied[:-1] |= ~fresh[1:]
     return tied
@@ -189,7 +189,7 @@ def _ends(fresh: Codes) -> Codes:
 
 
 def sort_words(words: Codes) -> Codes:
-    """Return words in ascending order: every thread sorts a run, and then neighbouring runs are merged by all."""
+    """Return words in ascending order: every thread sorts a run, then neighboring runs are merged."""
     runs = blocks(len(words))
     spread(np.ndarray.sort, [words[run] for run in runs])
     bounds = [*(run.start for run in runs), len(words)]
@@ -201,7 +201,7 @@ def sort_words(words: Codes) -> Codes:
 
 
 def _merges(words: Codes, merged: Codes, bounds: Sequence[int]) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Yield the merges of every two neighbouring runs, cut into parts that can be made at the same time."""
+    """Yield the merges of every two neighboring runs, cut into parts that can be merged at the same time."""
     threads = workers()
     for start, middle, stop in zip(bounds[:-1:2], bounds[1::2], [*bounds[2::2], bounds[-1]], strict=False):
         left, right, out = words[start:middle], words[middle:stop], merged[start:stop]
@@ -212,7 +212,7 @@ def _merges(words: Codes, merged: Codes, bounds: Sequence[int]) -> Iterator[tupl
 
 
 def _from_left(left: Codes, right: Codes, count: int) -> int:
-    """Return how many of the first `count` words of two sorted runs, merged, come from the left one."""
+    """Return how many of the first `count` words of two merged runs come from the left one."""
     low, high = max(count - len(right), 0), min(count, len(left))
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Progress as plain text, for notebooks and scripts: one line that is written again, without any widget."""
+"""Progress as plain text, for notebooks and scripts: a single line that is rewritten, without widgets."""
 
 import sys
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ from typing import TextIO
 
 @dataclass(slots=True, eq=False)
 class TextProgress:
-    r"""A `progress` that writes how much is done, in whole hundredths, on one line; it says no value of any table.
+    r"""A `progress` callback that writes the finished percentage on one line; it shows no value of any table.
 
-    The line ends when all is done. `stream` is where it is written, by default what `sys.stderr` is at that time.
+    The line ends at 100 %. `stream` is where it is written, by default the current `sys.stderr`.
 
     >>> import io
     >>> line = TextProgress("anonymizing", stream=io.StringIO())
@@ -24,7 +24,7 @@ class TextProgress:
     last: int = field(default=-1, init=False)
 
     def __call__(self, share: float) -> None:
-        """Write the share that is done, if it is another one than before."""
+        """Write the finished share if its percentage changed."""
         hundredths = int(100 * min(max(share, 0.0), 1.0))
         if hundredths == self.last:
             return

@@ -1,7 +1,7 @@
-"""Where chance comes from: the operating system, or for tests a seed that the certificate confesses.
+"""Random numbers from the operating system, or for tests from a seed, which the certificate records.
 
-With a seed the order of published rows depends on nothing but the seed and the content of rows, so that every engine
-gives the same.
+With a seed the order of published rows depends only on the seed and the content of the rows, so that every engine gives
+the same order.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
 from indistinct.machine.arrays import Codes, blocks, spread
 
-# Rows that are drawn together, and random words beyond one a row: of many billions one is rejected.
+# TOGETHER: rows drawn at a time. SPARE: random words beyond one per row; of many billions one is rejected.
 TOGETHER, SPARE = 1 << 20, 64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
-    """Chance for one release; `seed` is None for a real one."""
+    """The random numbers of one release; `seed` is None for a real release."""
 
     seed: int | None = None
 
@@ -34,13 +34,13 @@ class Secret:
             )
 
     def number(self, size: int, *, stream: int) -> Codes:
-        """Return the numbers below `size` in a random order."""
+        """Return the numbers below `size` in random order."""
         return random_order(size, self.seed, stream=stream)
 
     def arrange(self, rows: Codes, starts: Codes, contents: Codes | None, *, stream: int) -> None:
-        """Put the rows of each run `starts[i]:starts[i + 1]` into a random order, in place.
+        """Put the rows of each run `starts[i]:starts[i + 1]` into random order, in place.
 
-        With a seed, rows go by `contents`, a word for the content of each.
+        With a seed, rows are ordered by `contents`, a hash of each row.
         """
         if contents is None:
             shuffle_runs(rows, starts, self.seed, stream=stream)
@@ -49,12 +49,15 @@ class Secret:
         rows[:] = rows[np.lexsort((mix_words(contents[rows], stream), runs))]
 
     def word(self, column: str, text: str | None) -> int:
-        """Return a word for one value of a column; the words of a row's values are added up, modulo 2⁶⁴."""
+        """Hash one value of a column; the hash of a row is the sum over its values, modulo 2⁶⁴."""
         spelled = f"{self.seed}\0{column}\0{'' if text is None else '=' + text}"
         return int.from_bytes(hashlib.blake2b(spelled.encode(), digest_size=8).digest(), "little")
 
     def contents(self, columns: Mapping[str, tuple[Sequence[str | None], Codes]]) -> Codes | None:
-        """Return a word for the content of every row, given each column's texts and codes; None without a seed."""
+        """Hash each row, given each column's texts and codes.
+
+        None without a seed, because only a fixed order needs it.
+        """
         if self.seed is None:
             return None
         words = [
@@ -65,7 +68,7 @@ class Secret:
 
 
 def mix_words(words: Codes, stream: int) -> Codes:
-    """Return words in an order that differs from stream to stream (the finalizer of SplitMix64, Steele et al. 2014)."""
+    """Mix words differently for each stream (the finalizer of SplitMix64, Steele et al. 2014)."""
     with np.errstate(over="ignore"):
         words = words + np.uint64(stream + 1) * np.uint64(0x9E3779B97F4A7C15)
         words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -74,14 +77,14 @@ def mix_words(words: Codes, stream: int) -> Codes:
 
 
 def random_words(size: int, seed: int | None, *, stream: int) -> Codes:
-    """Return words of 32 random bits: from the operating system, or from one stream of a seed."""
+    """Return words of 32 random bits, from the operating system or from one stream of a seed."""
     if seed is None:
         return np.frombuffer(os.urandom(4 * size), dtype=np.uint32)
     return np.random.default_rng([seed, stream]).integers(0, 1 << 32, size, dtype=np.uint32)
 
 
 def count_drawn(share: float, size: int) -> int:
-    """Return how many of so many are drawn: the nearest whole number, one half upward.
+    """Return the number of rows drawn from `size`: the nearest whole number, one half rounded up.
 
     >>> count_drawn(0.1, 25)
     3
@@ -90,9 +93,11 @@ def count_drawn(share: float, size: int) -> int:
 
 
 def draw_next(size: int, *, left: int, wanted: int) -> Codes:
-    """Return which of the next `size` rows are drawn, where `wanted` of `left` rows are; each set is equally likely.
+    """Return which of the next `size` rows are drawn, where `wanted` of `left` rows are.
 
-    The operating system draws: a sample that can be drawn again protects nobody.
+    All sets are equally likely.
+
+    The operating system draws, because a sample that can be reproduced does not protect anyone.
     """
     drawn = np.zeros(size, dtype=bool)
     for first in range(0, size, TOGETHER):
@@ -104,14 +109,14 @@ def draw_next(size: int, *, left: int, wanted: int) -> Codes:
 
 
 def random_order(size: int, seed: int | None, *, stream: int) -> Codes:
-    """Return the numbers below `size` in a random order."""
+    """Return the numbers below `size` in random order."""
     order = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
     shuffle_runs(order, np.array([0, size]), seed, stream=stream)
     return order
 
 
 def shuffle_runs(rows: Codes, starts: Codes, seed: int | None, *, stream: int) -> None:
-    """Shuffle the rows of each run `starts[i]:starts[i + 1]` in place, every order being equally likely."""
+    """Shuffle the rows of each run `starts[i]:starts[i + 1]` in place; all orders are equally likely."""
 
     def shuffle(runs: Codes) -> None:
         first, size = int(runs[0]), int(runs[-1] - runs[0])
@@ -122,9 +127,9 @@ def shuffle_runs(rows: Codes, starts: Codes, seed: int | None, *, stream: int) -
         shuffle(starts)
         return
     cuts = np.unique(np.searchsorted(starts, [*(block.start for block in blocks(int(starts[-1]))), starts[-1]]))
-    spread(shuffle, [starts[first : last + 1] for first, last in pairwise(cuts.tolist())])  # each draws its own words
+    spread(shuffle, [starts[first : last + 1] for first, last in pairwise(cuts.tolist())])  # each run has its own words
 
 
 def _count_spares(starts: Codes) -> int:
-    """Return how many words more than one a row are wanted: far more than are ever rejected."""
+    """Return the number of spare words: far more than are ever rejected."""
     return 64 + int((np.diff(starts).astype(np.float64) ** 2).sum() / (1 << 32))

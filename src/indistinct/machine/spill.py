@@ -1,8 +1,8 @@
-"""Rows on disk for a while: in files without a name, or in a directory of their owner's alone.
+"""Rows on disk during a run: in files without a name, or in a private directory.
 
-The system removes a file without a name when its process ends, however it does: rows in plain lie in such files alone.
-A database needs names, and enciphers: its directory is removed at the end of a run, and after a kill by whatever runs
-next, because nobody holds its lock any more.
+The system removes a file without a name when its process ends, however it ends: unencrypted rows are only in such
+files. A database needs names and encrypts its files: its directory is removed at the end of a run or, after a kill, by
+the next run, because its lock is then free.
 """
 
 import atexit
@@ -28,12 +28,12 @@ LOCK = "lock"
 VARIABLE = "INDISTINCT_SPILL"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HINT = f"set {VARIABLE} to a directory of your own with more room"
-# Where the system shows what a process has open, so that a library can open that by a path.
+# Where the system lists a process's open files, so that a library can open them by path.
 OPEN_FILES = "/proc/{}/fd/{}"
 
 
 def spill_folder() -> Path:
-    """Return where rows may lie for a while: `INDISTINCT_SPILL`, or the system's temporary directory."""
+    """Return the folder for temporary rows: `INDISTINCT_SPILL`, or the system's temporary directory."""
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
     try:
         mode = folder.stat().st_mode
@@ -52,30 +52,30 @@ def spill_folder() -> Path:
 
 
 def nameless_file(*, buffered: bool = False) -> IO[bytes]:
-    """Return a file that nobody else can open, and that is gone when it is closed or its process ends."""
+    """Return a private file that disappears when it is closed or its process ends."""
     with disk_errors():
         return tempfile.TemporaryFile(dir=spill_folder(), buffering=-1 if buffered else 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class NamelessFile:
-    """A file without a name that is opened at `path` as others are: a link to what this process holds open.
+    """A file without a name that can be opened at `path`, a link to this process's open file.
 
-    It is gone when it is closed, when nobody holds it any more, and when its process ends, however it does.
+    It disappears when it is closed, when the last reference to it is gone, and when its process ends, however it ends.
     """
 
     path: Path
     file: IO[bytes]
 
     def close(self) -> None:
-        """Give the disk back."""
+        """Close the file, which frees the disk space."""
         _close_nameless(self.path, self.file)
 
 
 def create_nameless(name: str) -> NamelessFile:
-    """Create a file without a name; `name` is the last part of its path, whose suffix tells readers what it holds.
+    """Create a file without a name; `name` is the last part of its path, whose suffix gives readers the format.
 
-    Where the system does not show what a process has open, it is an ordinary file in a directory of its owner's alone.
+    Where the system does not list open files, it is an ordinary file in a private directory.
     """
     with disk_errors():
         folder = directory_of_process() / secrets.token_hex(8)
@@ -108,7 +108,7 @@ def _close_nameless(path: Path, file: IO[bytes]) -> None:
 
 @contextmanager
 def disk_errors() -> Iterator[None]:
-    """Say in our words that rows cannot be written to disk."""
+    """Convert errors of writing rows to disk to `OutputError`."""
     try:
         yield
     except OSError as error:
@@ -116,7 +116,7 @@ def disk_errors() -> Iterator[None]:
 
 
 def spill_error(*, full: bool) -> OutputError:
-    """Return the error of a disk on which rows must lie for a while."""
+    """Return the error of a disk that cannot take temporary rows."""
     place = os.environ.get(VARIABLE) or tempfile.gettempdir()
     why = "there is not enough room for them" if full else "they cannot be written"
     hint = f"{HINT}; with more memory (--memory) fewer rows go there" if full else HINT
@@ -125,7 +125,7 @@ def spill_error(*, full: bool) -> OutputError:
 
 @contextmanager
 def private_directory(parent: Path | None = None) -> Iterator[Path]:
-    """Give a new directory that only its owner can enter; it is removed at the end, with those of killed runs."""
+    """Yield a new private directory; at the end it is removed, together with those that killed runs left."""
     folder, lock = parent or spill_folder(), None
     remove_abandoned(folder)
     made: list[Path] = []
@@ -141,9 +141,9 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _create_locked_directory(folder: Path, made: list[Path]) -> int | None:
-    """Create a directory and lock it; the last one that is `made` is the one.
+    """Create a directory and lock it; append each created one to `made`, of which the last is locked.
 
-    Another run takes one without a lock for one that a killed run left, and removes it: then there is a new one.
+    Another run may remove a directory before it is locked, as left by a killed run; then a new one is created.
     """
 
     def choose() -> Path:
@@ -157,7 +157,7 @@ def _create_locked_directory(folder: Path, made: list[Path]) -> int | None:
 
 
 def _remove(path: Path) -> None:
-    """Remove a directory, its lock last: whoever is killed meanwhile leaves one that the next run removes."""
+    """Remove a directory, its lock last, so that the next run finishes an interrupted removal."""
     with suppress(OSError):
         for each in path.iterdir():
             if each.name != LOCK:
@@ -168,7 +168,7 @@ def _remove(path: Path) -> None:
 
 @cache
 def directory_of_process() -> Path:
-    """Return a private directory for as long as this process lives."""
+    """Return a private directory that exists as long as this process."""
     stack = ExitStack()
     atexit.register(stack.close)
     return stack.enter_context(private_directory())
@@ -176,8 +176,8 @@ def directory_of_process() -> Path:
 
 @cache
 def remove_leftovers() -> None:
-    """Remove what killed runs left where rows may lie, once in a process: every command begins with it."""
-    with suppress(IndistinctError):  # whoever needs the folder says what is wrong with it
+    """Remove what killed runs left in the folder for temporary rows, once per process: every command begins with it."""
+    with suppress(IndistinctError):  # the step that needs the folder reports what is wrong
         remove_abandoned(spill_folder())
 
 
@@ -192,4 +192,4 @@ def remove_abandoned(folder: Path) -> None:
                     if held:
                         _remove(path)
                 if not (path / LOCK).exists():
-                    path.rmdir()  # it is being made at this moment, or a run was killed then: nothing is in it
+                    path.rmdir()  # it is being created, or a run was killed while creating it: it is empty

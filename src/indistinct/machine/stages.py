@@ -1,6 +1,6 @@
-"""Which stage a run is in, for whoever watches: reading, counting, searching, publishing, verifying, and rows.
+"""The stage of a run, for progress displays: reading, counting, searching, publishing, verifying, and its rows.
 
-An engine says so in the log `indistinct.stage`, at the level of debugging; whoever runs it shows it beside a bar.
+Engines log stages to `indistinct.stage` at debug level; interfaces show them next to a progress bar.
 """
 
 import logging
@@ -11,26 +11,26 @@ from contextvars import ContextVar
 LOG = logging.getLogger("indistinct.stage")
 
 Progress = Callable[[float], None]
-"""What is told the share of the work that is done."""
+"""Called with the share of the work that is done."""
 
 PREPARING = "preparing, once"
-"""The stage in which kernels are compiled and kept: in the first run, and never again."""
+"""The stage in which kernels are compiled and kept, in the first run only."""
 
 PREPARING_EACH_RUN = "preparing, in every run"
-"""The stage in which kernels are compiled and cannot be kept, as no directory for them can be written safely."""
+"""The stage in which kernels are compiled but cannot be kept, because there is no safe directory for them."""
 
 _ENTERED: ContextVar[str] = ContextVar("stage", default="")
 
 
 def enter(stage: str) -> None:
-    """Say that a stage begins."""
+    """Log that a stage begins."""
     _ENTERED.set(stage)
     LOG.debug("%s", stage, extra={"stage": stage, "rows": None})
 
 
 @contextmanager
 def interrupt(stage: str) -> Iterator[None]:
-    """Say that another stage comes in between, and after it that the one before goes on."""
+    """Log a stage that interrupts the current one, which continues afterwards."""
     before = _ENTERED.get()
     enter(stage)
     try:
@@ -40,15 +40,15 @@ def interrupt(stage: str) -> Iterator[None]:
 
 
 def report_rows(rows: int, *, of: int | None = None) -> None:
-    """Say how many rows a stage has passed, of all where that is known."""
+    """Log how many rows a stage has processed, and of how many if that is known."""
     LOG.debug("%d rows", rows, extra={"stage": None, "rows": (rows, of)})
 
 
 @contextmanager
 def watch_stages(show: Callable[[str, str], None]) -> Iterator[None]:
-    """Show the stages of a run, and the rows that each has passed, in words, while it runs.
+    """Call `show` with the stages of a run, and the rows that each has processed, while the block runs.
 
-    A stage that goes on is told as an empty text, with its rows.
+    A stage that continues is shown as an empty text, with its rows.
     """
 
     class Stages(logging.Handler):

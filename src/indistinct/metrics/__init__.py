@@ -1,11 +1,11 @@
-"""Metrics say what a recoding costs: the same ones guide an algorithm's search and fill the report.
+"""Metrics measure what a recoding costs: the same ones guide an algorithm's search and appear in the report.
 
-Every metric counts the rows of the original table; those that a recoding suppresses are charged as if
-everything about them were lost, except by `AverageClassSize`, which looks at released rows alone.
+Every metric counts the rows of the original table. Suppressed rows are charged as if everything about them were lost,
+except by `AverageClassSize`, which only looks at released rows.
 
-`monotone` speaks of merging released classes while the suppressed rows stay the same: that never gets a
-better value. It says nothing of a search in which a coarser node suppresses fewer rows than a finer one: no
-metric here is monotone then, so only a search that suppresses nothing may prune by it.
+`monotone` means: merging released classes while the suppressed rows stay the same never improves the value. It does not
+cover a search in which a coarser node suppresses fewer rows than a finer one: there no metric is monotone, so only a
+search without suppression may prune by it.
 """
 
 from indistinct.metrics.base import BETTER, SHARES, AdditiveMetric, CellMetric, Goal, Metric
@@ -35,12 +35,14 @@ from indistinct.metrics.loss import (
     tuple_distortion,
     weighted_hierarchical_distance,
 )
-from indistinct.metrics.measurements import Measurements, measure_all, metric_grid
 from indistinct.metrics.registry import (
     EVERY_METRIC,
     METRICS,
     SUMMED_BY_PART,
+    Measurements,
     describe_metric,
+    measure_all,
+    metric_grid,
     metric_of,
     parse_metric,
     standard_metrics,

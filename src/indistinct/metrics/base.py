@@ -1,4 +1,4 @@
-"""A metric says how much a recoding costs: one set of metrics serves the search and the report."""
+"""What a metric is: it measures how much a recoding costs, in a search and in the report."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,15 +10,15 @@ import numpy as np
 
 from indistinct.frequencies.value import PERSON
 from indistinct.machine.arrays import Codes, Floats
-from indistinct.metrics.importance import Importance, importance_of
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
+from indistinct.recoding.columns import Importance, importance_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 
 Goal = Literal["min", "max"]
 BETTER: Mapping[Goal, str] = MappingProxyType({"min": "lower", "max": "higher"})
-"""Which values of a metric are better, in a word."""
+"""Which values of a metric are better."""
 SHARES = ("loss", "gcp", "precision", "geometric-loss")
-"""Metrics that are shares, from none to all; others are sums or ratios."""
+"""Metrics that are shares from 0 to 1; others are sums or ratios."""
 BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
     {
         "buckets": ("max", "how many buckets the rows are in"),
@@ -26,17 +26,18 @@ BUCKET_METRICS: Mapping[str, tuple[Goal, str]] = MappingProxyType(
         "unique-values": ("min", "largest share of rows alone in a slice"),
     }
 )
-"""What is measured of buckets alone: which way is good, and what it means."""
+"""Measurements of releases in buckets: the better direction, and their meaning."""
 
 
-class Metric(ABC):
+class Metric(WithDocumentedParameters, ABC):
     """A utility metric: a frozen value with its parameters.
 
-    `goal` is the better direction, `meaning` what a value says, in a few words, `bounds` the possible values (None:
-    open), and `monotone` says that merging classes, with the same rows suppressed, never gets a better value.
-    `counts_rows`: rows count even if the schema has a person ID. `compares_cells`: published values are compared with
-    the original cells, which a file does not show. `charges_cells`: cells of columns are charged, and not classes
-    or rows as wholes. `bare` is the field whose key may be left out.
+    `goal` is the better direction, `meaning` a short description of a value, `bounds` the possible values (None: open),
+    and `monotone` means that merging classes, with the same rows suppressed, never improves the value. `counts_rows`:
+    rows count even if the schema has a person ID. `compares_cells`: published values are compared with the original
+    cells, which a file does not show. `charges_cells`: cells of columns are charged, not whole classes or rows.
+    `counts_values`: the values that a label covers are counted row by row. `bare` is the field whose key may be left
+    out.
     """
 
     __slots__ = ()
@@ -48,6 +49,7 @@ class Metric(ABC):
     counts_rows: ClassVar[bool] = False
     compares_cells: ClassVar[bool] = False
     charges_cells: ClassVar[bool] = False
+    counts_values: ClassVar[bool] = False
     bare: ClassVar[str | None] = None
 
     def __post_init__(self) -> None:
@@ -58,7 +60,7 @@ class Metric(ABC):
         """Return the metric of a recoded table."""
 
     def for_promise(self, k: int) -> Self:
-        """Return the metric as it judges a release that promised classes of k; most do not look at k."""
+        """Return the metric in units of the k that a release promised; most metrics do not depend on k."""
         return self
 
     @property
@@ -67,29 +69,33 @@ class Metric(ABC):
         return ()
 
     def column_totals(self, assignment: Assignment) -> Floats | None:
-        """Return what each column costs over all rows, None for a metric that does not add up cells."""
+        """Return the cost of each column over all rows, None for a metric that is not a sum over cells."""
+        return None
+
+    def of_class_number(self, classes: int, *, released: int, rows: int) -> float | None:
+        """Return the metric of so many classes with `released` of `rows` rows, None where that does not tell it."""
         return None
 
 
 class AdditiveMetric(Protocol):
-    """A metric that adds up over the parts of a table: each part has totals, and their sums give the metric."""
+    """A metric that is computed from totals: those of all parts of a table are summed."""
 
     @property
     def name(self) -> str:
         """Return the registered name."""
 
     def totals(self, part: Assignment) -> Codes:
-        """Return the totals of a part of a table; those of several parts are added up."""
+        """Return the totals of a part of a table; the totals of all parts are summed."""
 
     def of_totals(self, totals: Codes, *, rows: int) -> float:
-        """Return the metric of a table with `rows` rows from the totals of all its parts."""
+        """Return the metric of a table with `rows` rows from the summed totals of all parts."""
 
 
 class CellMetric(Metric):
-    """A metric that charges every cell on its own and combines the columns' totals.
+    """A metric that charges every cell independently and combines the totals of columns.
 
-    Because the charge of a cell depends on its published value alone, a search can know the cost of a whole column at
-    a level before it counts a single class.
+    Because the charge of a cell depends on its published value alone, the cost of a whole column at a level is known
+    before any class is counted.
     """
 
     __slots__ = ()
@@ -105,26 +111,26 @@ class CellMetric(Metric):
 
     @abstractmethod
     def combine(self, totals: Floats, *, rows: int) -> Floats:
-        """Return the metric from totals by column, on the last axis; a larger total never gives a better value."""
+        """Return the metric from totals by column (last axis); a larger total never improves the value."""
 
     def combine_weighted(self, totals: Floats, weights: Floats, *, rows: int) -> Floats:
-        """Return the metric from totals of charges times `weights`, one a column; their mean is 1."""
+        """Return the metric from totals of charges times `weights`, one per column, whose mean is 1."""
         return self.combine(totals, rows=rows)
 
     def value(self, assignment: Assignment) -> float:
-        """Return the metric of a recoded table: 0 rows cost nothing."""
+        """Return the metric of a recoded table; a table without rows costs nothing."""
         return self.of_totals(self.totals(assignment), rows=assignment.rows)
 
     def totals(self, part: Assignment) -> Codes:
-        """Return the totals of a part of a table, one a column."""
+        """Return the totals of a part of a table, one per column."""
         return self.column_totals(part)
 
     def of_totals(self, totals: Codes, *, rows: int) -> float:
-        """Return the metric of a table with `rows` rows from the totals of all its parts."""
+        """Return the metric of a table with `rows` rows from the summed totals of all parts."""
         return float(self.combine(totals, rows=rows))
 
     def column_totals(self, assignment: Assignment) -> Floats:
-        """Return the sum of the charges over all rows, one total a column."""
+        """Return the sum of the charges over all rows for each column."""
         sizes, totals = assignment.classes.sizes, np.empty(len(assignment.columns))
         for index, column in enumerate(assignment.columns):
             rows = np.bincount(assignment.values[:, index], weights=sizes, minlength=len(column))
@@ -133,7 +139,7 @@ class CellMetric(Metric):
 
 
 class SummedMetric(CellMetric):
-    """A metric of cells that adds up rows and columns, each column as often as its `importance` says."""
+    """A metric of cells that sums rows and columns, each column multiplied by its attribute weight."""
 
     __slots__ = ()
     importance: Importance
@@ -142,24 +148,24 @@ class SummedMetric(CellMetric):
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def combine(self, totals: Floats, *, rows: int) -> Floats:
-        """Return the sum over rows and columns; charges are weighed already."""
+        """Return the sum over rows and columns; charges are already weighted."""
         return np.asarray(totals.sum(axis=-1))
 
     def value(self, assignment: Assignment) -> float:
-        """Return the metric of a recoded table; every column that is important must be one of its own."""
+        """Return the metric of a recoded table; raise if a column with a weight is not one of its columns."""
         self.importance.check([column.column for column in assignment.columns])
         return CellMetric.value(self, assignment)
 
 
 def mean_per_cell(totals: Floats, *, rows: int) -> Floats:
-    """Return the mean over all cells of the original table, suppressed ones too; 0 for an empty table."""
+    """Return the mean over all cells of the original table, including suppressed ones; 0 for an empty table."""
     return np.asarray(totals.sum(axis=-1) / max(rows * totals.shape[-1], 1))
 
 
 def counted_in_people(assignment: Assignment) -> Assignment:
-    """Return an assignment in which people count, not rows; the same one where people were not counted.
+    """Return the assignment with people counted instead of rows; unchanged where people are not counted.
 
-    Somebody counts once in every cell of a class: several rows with the same values cost no more than one.
+    A person counts once in every cell of a class: several rows with the same values cost no more than one.
     """
     cells = assignment.frequencies.classes
     if (PERSON,) not in cells.histograms:
@@ -175,7 +181,7 @@ def counted_in_people(assignment: Assignment) -> Assignment:
 
 
 def _one_of_each(assignment: Assignment) -> Assignment:
-    """Return an assignment with one piece for every person, cell and class; whole cells are left as they are."""
+    """Return an assignment with one piece for every person, cell and class; whole cells are not changed."""
     joint = assignment.frequencies.joint
     if assignment.joint is None or joint is None:
         return assignment

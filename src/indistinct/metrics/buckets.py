@@ -1,18 +1,19 @@
-"""What metrics say of a release in buckets, whose values stay as they are and whose links are lost."""
+"""Metrics of releases in buckets, whose values are unmodified and whose links are hidden."""
 
 import numpy as np
 
 from indistinct.frequencies.slices import Links
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.measurements import Measurements
+from indistinct.metrics.information import AverageClassSize, Discernibility
+from indistinct.metrics.registry import Measurements
 
 
 def reconstruction_error(links: Links) -> float:
-    """Return the mean squared error with which a row's sensitive values can be rebuilt from its bucket.
+    """Return the mean squared error of reconstructing a row's sensitive values from its bucket.
 
-    A bucket tells of each of its rows the distribution of its values; the error of a row is the squared distance of
-    that from what the row really has, Σ_s (p(s) - [s is its value])². Xiao and Tao (2006) show that no l-diverse
-    grouping is below 1 - 1/l. It is averaged over rows and over sensitive attributes; 0 without any.
+    A bucket shows the distribution of its values; the error of a row is the squared distance of that distribution from
+    the row's true value, Σ_s (p(s) - [s is its value])². Xiao and Tao (2006) show that no l-diverse grouping is below 1
+    - 1/l. It is averaged over rows and over sensitive attributes; 0 without any.
     """
     errors = []
     for name in links.sensitive:
@@ -27,15 +28,15 @@ def reconstruction_error(links: Links) -> float:
 
 
 def unique_values(links: Links) -> float:
-    """Return the share of rows whose value in some slice is like no other: it shows that a person is in the table.
+    """Return the share of rows whose value in some slice is unique, which reveals that a person is in the table.
 
-    A slice's value is the vector of its attributes that are not sensitive. Of several slices it is the largest share.
+    A slice's value is the vector of its attributes that are not sensitive. With several slices it is the largest share.
     """
     return float(rows_alone(links) / links.sizes.sum())
 
 
 def rows_alone(links: Links) -> int:
-    """Return how many rows have a value in some slice that is like no other; of several slices the most."""
+    """Return how many rows have a unique value in a slice; with several slices the largest number."""
     found = [0]
     for index, each in enumerate(links.slices):
         if not set(each.names) <= set(links.sensitive):
@@ -45,16 +46,16 @@ def rows_alone(links: Links) -> int:
 
 
 def measure_buckets(links: Links, *, k: int) -> Measurements:
-    """Return the metrics that speak of buckets: their sizes, how well sensitive values can be rebuilt, unique values.
+    """Return the metrics of buckets: their sizes, the reconstruction error of sensitive values, and unique values.
 
     The mean size is in units of `k`.
     """
-    rows = int(links.sizes.sum())
+    sizes, rows = links.sizes.astype(np.int64), int(links.sizes.sum())
     return Measurements(
         (
             ("buckets", float(len(links.sizes))),
-            ("discernibility", float((links.sizes.astype(np.float64) ** 2).sum())),
-            ("average-class-size", rows / len(links.sizes) / k),
+            ("discernibility", Discernibility().of_sizes(sizes, rows=rows)),
+            ("average-class-size", AverageClassSize(k).of_sizes(sizes, rows=rows)),
             ("reconstruction-error", reconstruction_error(links)),
             ("unique-values", unique_values(links)),
         )

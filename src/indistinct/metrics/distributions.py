@@ -1,7 +1,7 @@
-"""How far the distribution of a release is from that of its original: distances and measures of dependence.
+"""Distances between the distributions of a release and of its original, and measures of dependence.
 
-Every function takes plain arrays. A distribution is an array of shares that add up to 1; two that are compared speak of
-the same values in the same order.
+Every function takes plain arrays. A distribution is an array of shares with sum 1; two distributions that are compared
+have the same values in the same order.
 """
 
 import math
@@ -11,11 +11,11 @@ import numpy as np
 from indistinct.machine.arrays import Codes, Floats
 
 SMOOTHING = 0.5
-"""What each value is given beside its rows before Kullback-Leibler is computed: half a row, on both sides."""
+"""Rows that are added to each value on both sides before Kullback-Leibler is computed."""
 
 
 def total_variation(before: Floats, after: Floats) -> float:
-    """Return half the sum of absolute differences: the largest error of the share of any set of values, 0 to 1.
+    """Return half the sum of absolute differences, 0 to 1: the largest error of the share of any set of values.
 
     >>> total_variation(np.array([0.5, 0.5]), np.array([0.75, 0.25]))
     0.25
@@ -33,10 +33,10 @@ def hellinger(before: Floats, after: Floats) -> float:
 
 
 def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: float = SMOOTHING) -> float:
-    """Return the bits that are wasted by coding the original with the release's distribution; 0 or more.
+    """Return the bits wasted by coding the original with the release's distribution; 0 or more.
 
-    A value that the release never shows would make it infinite. So both distributions are smoothed alike: as if the
-    original's `rows` rows were followed by `smoothing` rows of each value.
+    A value that the release never shows would make it infinite. So both distributions are smoothed in the same way: as
+    if `smoothing` rows of each value were added to the original's `rows` rows.
 
     >>> round(kullback_leibler(np.array([0.5, 0.5]), np.array([0.25, 0.75]), rows=8, smoothing=0), 6)
     0.207519
@@ -53,9 +53,9 @@ def kullback_leibler(before: Floats, after: Floats, *, rows: int, smoothing: flo
 
 
 def wasserstein(before: Floats, after: Floats, *, positions: Floats) -> float:
-    """Return how far rows must be moved on average to turn one distribution into the other, in the line's unit.
+    """Return the mean distance that rows must be moved to turn one distribution into the other, in the axis's unit.
 
-    `positions` are the places of the values, ascending.
+    `positions` are the ascending positions of the values.
 
     >>> wasserstein(np.array([1.0, 0.0]), np.array([0.0, 1.0]), positions=np.array([20.0, 30.0]))
     10.0
@@ -65,7 +65,7 @@ def wasserstein(before: Floats, after: Floats, *, positions: Floats) -> float:
 
 
 def cramers_v(joint: Codes) -> float:
-    """Return Cramér's V of a table of shares: 0 where its attributes are independent, 1 where one tells the other.
+    """Return Cramér's V of a table of shares: 0 for independent attributes, 1 if one determines the other.
 
     V² is φ², the mean square contingency coefficient by which slicing groups attributes. A constant attribute depends
     on nothing: 0.
@@ -85,7 +85,7 @@ def cramers_v(joint: Codes) -> float:
 
 
 def correlation_of(moments: Floats) -> float | None:
-    """Return the correlation of two numbers from the 3 × 3 sums of xⁱ·yʲ, i and j from 0 to 2; None if one is constant.
+    """Return the correlation of two numbers; None if one is constant.
 
     >>> correlation_of(np.array([[2.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]))
     1.0
@@ -102,7 +102,7 @@ def correlation_of(moments: Floats) -> float | None:
 
 
 def middle_ranks(shares: Floats) -> Floats:
-    """Return the rank of each value, as a share: that of those below, and half of those that tie with it.
+    """Return the rank of each value as a share: the share of smaller values plus half of its ties.
 
     >>> middle_ranks(np.array([0.5, 0.5])).tolist()
     [0.25, 0.75]

@@ -1,4 +1,4 @@
-"""Metrics that judge a recoding by its classes: their sizes, and the information that is lost in them."""
+"""Metrics of classes: their sizes, and the information that is lost in them."""
 
 import math
 from abc import abstractmethod
@@ -17,9 +17,9 @@ from indistinct.recoding.outputs import Assignment
 
 
 class SizeMetric(Metric):
-    """A metric of the sizes of released classes, and of the number of all rows.
+    """A metric of the sizes of released classes and the number of all rows.
 
-    `charges_suppressed` says that a suppressed row costs no less than one in a class.
+    With `charges_suppressed`, a suppressed row costs no less than one in a class.
     """
 
     __slots__ = ()
@@ -27,7 +27,7 @@ class SizeMetric(Metric):
 
     @abstractmethod
     def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:
-        """Return the metric of several releases of a table from each one's number of classes, Σ|E|² and rows."""
+        """Return the metric of several releases of a table, from the classes, Σ|E|² and released rows of each."""
 
     def of_sizes(self, sizes: Counts, *, rows: int) -> float:
         """Return the metric of one release from the sizes of its classes."""
@@ -70,8 +70,8 @@ class AverageClassSize(SizeMetric):
     """C_AVG: the mean size of a released class, in units of k; 1 is the best that k-anonymity allows.
 
     (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it together with
-    their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Where no
-    `k` is given, it is what the release promised, and 1 where nothing is known of a promise.
+    their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Without `k`
+    the unit is the k that the release promised, and 1 where it is unknown.
     """
 
     name: ClassVar[str] = "average-class-size"
@@ -90,22 +90,27 @@ class AverageClassSize(SizeMetric):
         none = np.full(np.shape(classes), math.inf if rows else 0.0)
         return np.divide(released, classes, where=classes > 0, out=none) / (self.k or 1)
 
+    def of_class_number(self, classes: int, *, released: int, rows: int) -> float:
+        """Return the metric: it looks at nothing but the number of classes."""
+        mean = self.of_counts(np.array([classes]), np.zeros(1), released=np.array([released]), rows=rows)
+        return float(mean[0])
 
-# A dense table of counts beats a sort while it is about as long as its input; one of this length always may.
+
+# A dense table of counts is faster than a sort while it is not much longer than its input; up to this length always.
 _SMALL_TABLE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class NonUniformEntropy(Metric):
-    """The bits that are missing to guess the original cells from the published ones.
+    """The bits of information needed to guess the original cells from the published ones.
 
     In each column, the sum of n(v, g)·log2(n(g) / n(v, g)), where n(v, g) rows of original value v show the
     published value g, and suppressed rows all show the same. Where a recoding sends each value to one
     published value, n(v, g) = n(v), the form of Gionis and Tassa (2009).
 
-    Suppressed rows lose everything. Where a recoding says how they would have been generalized, they are charged
-    with that and then with the entropy of their generalized values, as in a search of the lattice; other recodings
-    charge the entropy of their original values, which is never more.
+    Suppressed rows lose everything. Where a recoding defines how they would have been generalized, they are charged for
+    that and for the entropy of their generalized values, as in a search of the lattice; otherwise they are charged the
+    entropy of their original values, which is never more.
 
     Not monotone: where two classes show the same value and one of them is merged with a third, both values
     that they show afterwards may be easier to guess. It is monotone among recodings that generalize whole
@@ -126,7 +131,7 @@ class NonUniformEntropy(Metric):
 
 @dataclass(frozen=True, slots=True)
 class ClassificationMetric(Metric):
-    """CM of Iyengar (2002): the share of rows that are suppressed or not of their class's majority."""
+    """CM of Iyengar (2002): the share of rows that are suppressed or not in the majority of their class."""
 
     name: ClassVar[str] = "classification"
     counts_rows: ClassVar[bool] = True
@@ -140,7 +145,7 @@ class ClassificationMetric(Metric):
         return ((self.target,),)
 
     def value(self, assignment: Assignment) -> float:
-        """Return the penalties of all rows divided by their number; a tie of majorities does not matter."""
+        """Return the penalties of all rows divided by their number; ties of majorities do not matter."""
         if not assignment.rows:
             return 0.0
         histogram = assignment.classes.histograms.get((self.target,))
@@ -159,10 +164,10 @@ def majorities(histogram: Histogram) -> Counts:
 
 
 def information_gain(children: Sequence[Sequence[int]] | Codes) -> float:
-    """Return how many bits of target entropy a specialization removes.
+    """Return by how many bits a specialization reduces the entropy of the target.
 
-    `children[c][s]` counts the rows of child c with target value s; the node that is specialized holds them all.
-    Entropies are base 2.
+    `children[c][s]` counts the rows of child c with target value s; the specialized node has all of them. Entropies are
+    to base 2.
     """
     counts = np.asarray(children, dtype=np.float64)
     rows = counts.sum()
@@ -173,7 +178,7 @@ def information_gain(children: Sequence[Sequence[int]] | Codes) -> float:
 
 
 def privacy_loss(before: Sequence[int], after: Sequence[int]) -> float:
-    """Return PL: the anonymity that a specialization costs, as a mean over the quasi-identifiers it touches.
+    """Return PL, the anonymity that a specialization costs, as the mean over the quasi-identifiers that it changes.
 
     `before[i]` and `after[i]` are the smallest class sizes with respect to the i-th of them.
     """
@@ -201,12 +206,12 @@ def information_gain_per_loss(gain: float, loss: float) -> float:
 def _missing_bits(assignment: Assignment, place: int) -> float:
     """Return rows times H(original | published) of one column."""
     original = assignment.frequencies.vectors[assignment.cells, place]
-    # Label -1 finds the last entry: 0, which is no published value's number.
+    # Label -1 reads the last entry: 0, which is the number of no published value.
     shown = np.append(assignment.values[:, place].astype(np.int64) + 1, 0)
     published = shown[np.maximum(assignment.class_ids, -1)]
     again = 0.0
     if assignment.hidden is not None and len(assignment.hidden):
-        # What suppressed rows lose: first their generalization, then the generalized value itself.
+        # Suppressed rows lose first their generalization, then the generalized value itself.
         published[assignment.class_ids < 0] = assignment.hidden[:, place].astype(np.int64) + 1
         dropped = assignment.counts[assignment.class_ids < 0]
         again = _total_bits(np.bincount(assignment.hidden[:, place], weights=dropped))
@@ -217,7 +222,7 @@ def _missing_bits(assignment: Assignment, place: int) -> float:
 
 
 def _sums_by_key(keys: Codes, counts: Counts) -> tuple[Codes, Counts | Floats]:
-    """Return the distinct keys in ascending order and the sum of the counts of each."""
+    """Return (distinct keys, ascending; sum of the counts of each)."""
     if int(keys.max()) < max(4 * len(keys), _SMALL_TABLE):
         sums = np.bincount(keys, weights=counts)
         distinct = np.flatnonzero(sums)

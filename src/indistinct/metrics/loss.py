@@ -1,4 +1,4 @@
-"""Metrics that judge a recoding by how far each cell moved: over its column's domain, or up its hierarchy."""
+"""Metrics of how far each cell was generalized: over its column's domain, or up its hierarchy."""
 
 import math
 from collections.abc import Sequence
@@ -11,15 +11,15 @@ from indistinct.errors import HierarchyError, ParameterError
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell
-from indistinct.metrics.importance import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.parameters import Number, Parameter, check_parameters
+from indistinct.recoding.columns import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.schema import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class Loss(CellMetric):
-    """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is untouched, 1 all gone."""
+    """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is unmodified, 1 all lost."""
 
     name: ClassVar[str] = "loss"
     meaning: ClassVar[str] = "mean share of detail lost in a cell"
@@ -40,7 +40,7 @@ class Loss(CellMetric):
 class GeometricLoss(Loss):
     """The geometric mean over columns of 1 + LM, minus 1, where a column's LM is its mean over all rows.
 
-    It is never above `Loss`, and equal to it where every column loses the same.
+    It is at most `Loss`, and equal to it where every column loses the same.
     """
 
     name: ClassVar[str] = "geometric-loss"
@@ -57,10 +57,11 @@ class GeometricLoss(Loss):
 
 @dataclass(frozen=True, slots=True)
 class ILoss(SummedMetric):
-    """ILoss of Xiao and Tao (2006), summed over all rows; `importance` weighs columns."""
+    """ILoss of Xiao and Tao (2006), summed over all rows; `importance` weights columns."""
 
     name: ClassVar[str] = "iloss"
     meaning: ClassVar[str] = "detail lost, summed over all cells"
+    counts_values: ClassVar[bool] = True
     importance: Annotated[
         Importance,
         Parameter("Attribute weights", "Weights of quasi-identifiers, such as age=3|sex=2; the default is 1."),
@@ -78,7 +79,7 @@ class ILoss(SummedMetric):
 
 @dataclass(frozen=True, slots=True)
 class NCP(SummedMetric):
-    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weighs columns."""
+    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weights columns."""
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "width of published values, all cells"
@@ -129,7 +130,7 @@ Scheme = Literal["uniform", "height"]
 
 @dataclass(frozen=True, slots=True)
 class Precision(CellMetric):
-    """Sweeney's precision (2002): 1 is untouched, 0 is everything at the top of its hierarchy.
+    """Sweeney's precision (2002): 1 is unmodified, 0 is everything at the top of its hierarchy.
 
     1 minus the mean over all cells of level / height; a suppressed cell counts as the top.
     """
@@ -150,10 +151,10 @@ class Precision(CellMetric):
 
 @dataclass(frozen=True, slots=True)
 class Distortion(SummedMetric):
-    """Distortion of Li et al. (2006): how far every cell moved up its hierarchy, summed over all rows.
+    """Distortion of Li et al. (2006): how far every cell was generalized up its hierarchy, summed over all rows.
 
-    `scheme` weighs the edges of a hierarchy: "uniform", or "height" with exponent `beta`, in which an edge
-    costs more the nearer it is to the root. `importance` weighs columns.
+    `scheme` weights the edges of a hierarchy: "uniform", or "height" with exponent `beta`, where an edge costs more the
+    nearer it is to the root. `importance` weights columns.
     """
 
     name: ClassVar[str] = "distortion"
@@ -205,12 +206,12 @@ class GeneralizedTuple:
 
     @classmethod
     def raw(cls, codes: Sequence[int]) -> "GeneralizedTuple":
-        """Return an original row."""
+        """Return an original row as a tuple."""
         return cls(tuple(codes), (0,) * len(codes))
 
 
 def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Floats:
-    """Return the weight of every edge on the way from a leaf up to the root."""
+    """Return the weights of the edges from a leaf to the root."""
     if scheme not in get_args(Scheme):
         known = ", ".join(get_args(Scheme))
         raise ParameterError(
@@ -220,12 +221,12 @@ def edge_weights(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) 
         raise ParameterError(
             f"`beta` must be at least 1; got {beta}", hint="1 is the usual choice; more makes high edges dearer"
         )
-    # By height, the edge between levels j and j-1, counted from the root, weighs 1/(j-1)^beta.
+    # Scheme height: the edge between levels j and j-1, counted from the root, has weight 1/(j-1)^beta.
     return np.ones(height) if scheme == "uniform" else np.arange(height, 0, -1, dtype=np.float64) ** -beta
 
 
 def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) -> Floats:
-    """Return the distance from a leaf to its ancestor on each level, raw (0) to top (1)."""
+    """Return the distance from a leaf to its ancestor on each level, from raw (0) to the top (1)."""
     climbed = np.concatenate([np.zeros(1), np.cumsum(edge_weights(height, scheme=scheme, beta=beta))])
     return climbed / climbed[-1] if height else climbed
 
@@ -233,7 +234,7 @@ def step_costs(height: int, *, scheme: Scheme = "uniform", beta: float = 1.0) ->
 def weighted_hierarchical_distance(
     p: int, q: int, *, height: int, scheme: Scheme = "uniform", beta: float = 1.0
 ) -> float:
-    """Return WHD(p, q): the share of a hierarchy's edge weights that lies between two of its levels.
+    """Return WHD(p, q): the share of a hierarchy's edge weights between two of its levels.
 
     Levels are counted from the root: 1 is the root, `height + 1` a leaf, and `p` is the more specific one.
 
@@ -279,7 +280,7 @@ def tuple_distortion(
     beta: float = 1.0,
     importance: AnyImportance = None,
 ) -> float:
-    """Return how far a tuple is from a generalization of it: the sum of its columns' distances, by `importance`."""
+    """Return the distance from a tuple to a generalization of it: the weighted sum of its columns' distances."""
     weights = importance_of(importance)
     weights.check([taxonomy.column for taxonomy in taxonomies])
     heights = [taxonomy.height for taxonomy in taxonomies]
@@ -299,10 +300,10 @@ def tuple_distance(
     beta: float = 1.0,
     importance: AnyImportance = None,
 ) -> float:
-    """Return Dist(t1, t2): what both tuples lose on the way to their closest common generalization.
+    """Return Dist(t1, t2): the distortion of generalizing both tuples to their closest common generalization.
 
-    On original rows it is a metric: symmetric, 0 only for equal rows, and it obeys the triangle inequality. A
-    `Problem` has `taxonomies`, and `tuple_of` makes tuples of values and labels.
+    On original rows it is a metric: symmetric, 0 only for equal rows, and it obeys the triangle inequality. A `Problem`
+    has `taxonomies`, and its `tuple_of` makes tuples from values and labels.
     """
     return class_distance(
         first, second, sizes=(1, 1), taxonomies=taxonomies, scheme=scheme, beta=beta, importance=importance
@@ -319,7 +320,7 @@ def class_distance(
     beta: float = 1.0,
     importance: AnyImportance = None,
 ) -> float:
-    """Return Dist(C1, C2): `tuple_distance` with each side's loss counted for each of its rows.
+    """Return Dist(C1, C2): `tuple_distance` with each side's distortion counted for each of its rows.
 
     The distortion of a release is not the sum of such distances over the merges that led to it; measure it
     with `Distortion`, from the original rows.

@@ -1,4 +1,4 @@
-"""A metric of cells in which some columns matter more than others."""
+"""A metric of cells with attribute weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ import numpy as np
 
 from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, Metric, SummedMetric
-from indistinct.metrics.importance import Importance
+from indistinct.recoding.columns import Importance
 from indistinct.recoding.outputs import PublishedColumn
 
 
 @dataclass(frozen=True, slots=True)
 class WeightedMetric(CellMetric):
-    """A metric that is a mean over columns, as the weighted mean: weights are their importance over the mean of all."""
+    """The weighted mean of a metric that is a mean over columns; weights are divided by their mean."""
 
     metric: CellMetric
     weights: tuple[tuple[str, float], ...]
@@ -35,11 +35,11 @@ class WeightedMetric(CellMetric):
         return self.metric.keys
 
     def charge(self, column: PublishedColumn) -> Floats:
-        """Charge what the metric does, as often as the column matters."""
+        """Charge what the metric charges, times the column's weight."""
         return dict(self.weights)[column.column] * np.asarray(self.metric.charge(column))
 
     def dropped(self, column: PublishedColumn) -> float:
-        """Charge a suppressed cell as often as the column matters."""
+        """Charge a suppressed cell, times the column's weight."""
         return dict(self.weights)[column.column] * self.metric.dropped(column)
 
     def combine(self, totals: Floats, *, rows: int) -> Floats:
@@ -48,9 +48,9 @@ class WeightedMetric(CellMetric):
 
 
 def weigh_metric(metric: Metric, importance: Importance, columns: Sequence[str]) -> Any:
-    """Return a metric in which columns matter as much as is said; one that does not charge cells stays as it is.
+    """Return a metric with attribute weights; a metric that does not charge cells is returned unchanged.
 
-    A metric that was given an importance of its own keeps it; raise if that names another column.
+    A metric with its own weights keeps them; raise if these name another column.
     """
     if isinstance(metric, SummedMetric):
         given: Any = metric

@@ -1,4 +1,4 @@
-"""A metric that asks: how far a recoding is off where it answers the counts of a workload."""
+"""The error with which a recoding answers the counts of a workload."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,8 +28,9 @@ from indistinct.view.value import ShownColumn, each_value, view_of_classes
 class WorkloadError(Metric):
     """The mean relative error of a workload's counts, each over the truth or over 1 where that is smaller.
 
-    Rows inside a class are taken to be spread evenly; suppressed ones are missing from the estimates. The queries are
-    COUNT over quasi-identifiers. Not monotone: what merging adds to one query it may take from another.
+    The rows of a class are assumed to be spread evenly; suppressed ones are missing from the estimates. The queries are
+    COUNT over quasi-identifiers. Not monotone: merging may increase the error of one query and decrease that of
+    another.
     """
 
     name: ClassVar[str] = "workload-error"
@@ -77,7 +78,7 @@ def _check(workload: Workload, known: Sequence[str]) -> None:
             )
 
 
-@lru_cache(maxsize=1)  # a search asks again and again about the same cells
+@lru_cache(maxsize=1)  # a search evaluates the same cells again and again
 def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain, ...]) -> Codes:
     """Return the counts of the workload on the original."""
     names = workload.columns
@@ -88,7 +89,7 @@ def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain
 
 
 def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Domain]) -> Codes:
-    """Return the counts of the workload as classes answer them."""
+    """Return the counts of the workload as estimated from classes."""
     kept = assignment.class_ids >= 0
     owners, cells = assignment.class_ids[kept], assignment.cells[kept]
     labels, values = {}, {}
@@ -109,7 +110,7 @@ def _counts(workload: Workload, labels: dict[str, ShownColumn], values: dict[str
 
 
 def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> ShownColumn:
-    """Return what each published value stands for: all values of a range, or those of the rows that show it."""
+    """Return the original values of each published value: all values of a range, or those of the rows that show it."""
     pairs = np.unique(shown * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))
     last, line, ranges = first, each_value(domain).positions, None

@@ -1,4 +1,4 @@
-"""Privacy models: each judges the classes of a release, whichever algorithm or engine made them."""
+"""Privacy models: each judges the classes of a release, independent of the algorithm and the engine."""
 
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.average_risk import AverageRisk

@@ -1,9 +1,9 @@
-"""Numba kernels that find how strongly a published table links a tuple to a sensitive value.
+"""Numba kernels that compute how strongly a published table links a tuple to a sensitive value.
 
 A *pair* is a value of a slice in a bucket. `tuples` is t × slices (int64): for every slice the number of its value, -1
-if no bucket holds it. `starts` (int64) has the pairs of each value; by pair, `buckets` is int64 and `counts` float64;
-by bucket, `sizes` is float64. `indptr` (int64), `codes` and `amounts` are the sensitive values of each pair. What is
-written is float64, one number a tuple. The twin is `testing/bucket_reference.py`, in fractions over rows;
+if no bucket has it. `starts` (int64) has the pairs of each value; by pair, `buckets` is int64 and `counts` float64; by
+bucket, `sizes` is float64. `indptr` (int64), `codes` and `amounts` are the sensitive values of each pair. Results are
+float64, one number per tuple. `testing/bucket_reference.py` computes the same in fractions over rows;
 `tests/laws/test_buckets.py` and `tests/unit/models/test_surviving_links.py` compare them.
 """
 
@@ -11,18 +11,18 @@ import numpy as np
 
 from indistinct.machine.compiled import jit
 
-# Products of very many shares are kept as a number and how often it was scaled up by so much.
+# Very small products are stored as a number times a power of 1 / SCALE.
 SCALE = 2.0**600
 
 
 @jit
 def largest_share(starts, values, counts, scratch, l):
-    """Return the largest share of a value in a run, as count and rows, and the runs and rows with one above 1 / l.
+    """Return the largest share of a value in a run, as (count, rows), and (runs, rows) with a share above 1 / l.
 
-    `scratch` has one zero a value.
+    `scratch` has one zero for each value.
     """
     top, whole, broken, lost = np.int64(0), np.int64(1), np.int64(0), np.int64(0)
-    # `top / whole` is the largest share so far; shares are compared by their cross products. `scratch` is zero.
+    # Invariant: `top / whole` is the largest share so far, compared by cross products; `scratch` is zero between runs.
     for run in range(len(starts) - 1):
         rows, largest = np.int64(0), np.int64(0)
         for i in range(starts[run], starts[run + 1]):
@@ -41,7 +41,10 @@ def largest_share(starts, values, counts, scratch, l):
 
 @jit
 def find_bucket(buckets, first, last, bucket, total):
-    """Return the index of a bucket in an ascending stretch, or its place of insertion; there are `total` buckets."""
+    """Return the index of a bucket in an ascending range, or where it would be inserted.
+
+    There are `total` buckets.
+    """
     if last - first == total:
         return first + bucket
     while first < last:
@@ -70,7 +73,7 @@ def link_tuples(
     slices = tuples.shape[1]
     touched = np.empty(len(mass), dtype=np.int64)
     for t in range(len(tuples)):
-        # The slice whose value lies in fewest buckets leads; -1 if some slice has no such value at all.
+        # The slice whose value is in the fewest buckets leads; -1 if some slice has its value in no bucket.
         shortest, length = -1, np.int64(0)
         for j in range(slices):
             value = tuples[t, j]
@@ -84,7 +87,7 @@ def link_tuples(
         if shortest >= 0:
             value = tuples[t, shortest]
             first, last = (met[t], met[t + 1]) if len(met) else (starts[value], starts[value + 1])
-            # `weight` and `mass` are sums over the buckets before, times SCALE to the power of `level`.
+            # Invariant: `weight` and `mass` are sums over the previous buckets, times SCALE to the power of `level`.
             for i in range(first, last):
                 bucket = where[i] if len(met) else buckets[i]
                 share, scaled, pair = 1.0, 0, np.int64(-1)
@@ -115,7 +118,7 @@ def link_tuples(
                         share /= SCALE
                         scaled = level
                     if matching > 1 and scaled < level:
-                        down = SCALE if scaled == level - 1 else np.inf  # what is there is next to nothing
+                        down = SCALE if scaled == level - 1 else np.inf  # the existing sum is negligible
                         weight /= down
                         for j in range(seen):
                             mass[touched[j]] /= down
@@ -138,7 +141,7 @@ def link_tuples(
 
 @jit
 def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead, rests):
-    """Return how many rows of some buckets would equal a tuple if slices were permuted: Σ |B| f(t, B) over all tuples.
+    """Return the expected number of rows of some buckets that equal a tuple if slices are permuted: Σ |B| f(t, B).
 
     `starts[j, B]:starts[j, B + 1]` are the entries of slice `j` in bucket `B`: what is known, and how often. The tuples
     whose value in slice 0 is `v` are `rests[lead[v]:lead[v + 1]]`, ascending: their other values as one number, each
@@ -152,7 +155,7 @@ def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead,
         for j in range(slices):
             at[j] = starts[j, bucket]
             empty |= at[j] == starts[j, bucket + 1]
-        # `at` is one entry of each slice: a tuple that the bucket could make. The last slice turns fastest.
+        # `at` is one entry of each slice: a tuple that the bucket could contain. The last slice advances fastest.
         while not empty:
             value, word, share = known[at[0]], np.int64(0), counts[at[0]]
             low, high = lead[value], lead[value + 1]
@@ -170,7 +173,7 @@ def expected_by_bucket(first, last, starts, known, counts, sizes, factors, lead,
             if low < end and rests[low] == word:
                 total += share
             j = slices - 1
-            if lead[value] == end:  # no tuple has the value, whatever its other slices
+            if lead[value] == end:  # no tuple has the value, whatever its values in other slices
                 j = 0
                 for later in range(1, slices):
                     at[later] = starts[later, bucket]

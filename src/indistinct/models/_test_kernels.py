@@ -1,14 +1,14 @@
-"""Numba kernels that test a class as its model does, for kernels that search.
+"""Numba kernels that test a class as its model does, called by the kernels of searches.
 
-A search adds the cells of a class one after the other (`add_cell`), asks whether the class passes (`satisfies`), and
-clears what it added. Whole numbers are compared exactly. Where a rounded number lies so near its limit that the order
-of an addition could decide, the answer is `UNDECIDED`, and the search has to ask the model itself.
+A search adds the cells of a class one after another (`add_cell`), tests the class (`satisfies`), and clears the tally.
+Whole numbers are compared exactly. Where a rounded number is so near its limit that the order of additions could
+decide, the answer is `UNDECIDED`, and the search must call the model itself.
 
 `test` is a `CompiledTest` and `scratch` a `Scratch` of `compiled_test.py`: `test.tests` is tests × 9 (int64), one row a
 test; `limits` and `tables` are float64, `nodes` int64; cell i owns `entries[indptr[i]:indptr[i + 1]]`, pairs of code
 and count (int64). `scratch.tally` (2 × codes, int64) has how often each code occurs in the class of each side, and
-`scratch.touched[side, :seen]` which codes do; between classes `tally` and `sums` are zero. The twin is each model's
-`violations`; `tests/laws/test_compiled_tests.py` compares them.
+`scratch.touched[side, :seen]` which codes do; between classes `tally` and `sums` are zero. Each model's `violations`
+gives the same answers; `tests/laws/test_compiled_tests.py` compares them.
 """
 
 import math
@@ -23,22 +23,23 @@ inner = compiled.inner(error_model="numpy")
 NO, YES, UNDECIDED = 0, 1, -2
 # The columns of `CompiledTest.tests`.
 KIND, FIRST, LAST, LEAST, TOP, BOTTOM, TABLE, NODES, HEIGHT = range(9)
-# Models allow for rounding of 1e-9: what is nearer to the limit than this is no class that lies on it.
+# Models allow for rounding of 1e-9; a number that is nearer to the limit than this is undecided.
 DOUBT = 1e-10
 
 
 @inner
 def add_cell(indptr, entries, tally, touched, side, cell, seen):
-    """Add the histogram of a cell to a class; return how many different codes it has, where it had `seen`.
+    """Add the histogram of a cell to a class that has `seen` different codes; return its new number of codes.
 
-    Two classes can be added up at the same time, `side` 0 and 1. The arrays are those of the test and the scratch,
-    taken out of them once because every use of theirs is counted. Unsigned indices need no check for being counted
-    from the end.
+    Two classes can be built at the same time, `side` 0 and 1. The arrays are those of the test and the scratch, passed
+    singly because every access through them would count references. Indices are unsigned, so that no check for negative
+    ones is compiled.
     """
     for i in range(np.uint64(indptr[np.uint64(cell)]), np.uint64(indptr[np.uint64(cell + 1)])):
         code = np.uint64(entries[i, 0])
         touched[side, np.uint64(seen)] = np.int64(code)
-        # `touched` is written always, and counted only if the code is new: no branch to mispredict.
+        # `touched` is always written but only counted if the code is new, which avoids a branch that is often
+        # mispredicted.
         before = tally[side, code]
         seen += np.int64(before == 0)
         tally[side, code] = before + entries[i, 1]
@@ -47,7 +48,7 @@ def add_cell(indptr, entries, tally, touched, side, cell, seen):
 
 @inner
 def clear(scratch, side, seen):
-    """Make the class empty again."""
+    """Clear the tally of the class."""
     for i in range(seen):
         scratch.tally[side, scratch.touched[side, i]] = 0
 
@@ -96,7 +97,7 @@ def passes(test, scratch, side, seen, size, which):
 
 @inner
 def too_frequent(test, scratch, side, seen, size, which):
-    """Return whether a protected value takes more than its share."""
+    """Return whether a protected value exceeds its share."""
     first, last, table = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, TABLE]
     most = np.int64(0)
     for i in range(seen):
@@ -108,7 +109,7 @@ def too_frequent(test, scratch, side, seen, size, which):
 
 @inner
 def tail_suffices(test, scratch, side, seen, which):
-    """Return whether the most frequent value is rarer than the ratio times those from number `least` on."""
+    """Return whether the most frequent value is rarer than the ratio times the values from rank `least` on."""
     first, last, head = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, LEAST] - 1
     largest, kept = scratch.order, np.int64(0)
     most, tail = np.int64(0), np.int64(0)
@@ -118,7 +119,7 @@ def tail_suffices(test, scratch, side, seen, which):
             count = scratch.tally[side, code]
             most = max(most, count)
             tail += count
-            # `largest[:kept]` are the largest counts so far, descending, at most `head` of them.
+            # Invariant: `largest[:kept]` are the largest counts so far, descending, at most `head` of them.
             if kept < head or (head > 0 and count > largest[kept - 1]):
                 at = kept if kept < head else head - 1
                 kept = min(kept + 1, head)
@@ -133,7 +134,10 @@ def tail_suffices(test, scratch, side, seen, which):
 
 @inner
 def exponential_entropy(test, scratch, side, seen, size, which):
-    """Return the exponential of the entropy of the values; `tables` has the product of small counts and their log."""
+    """Return the exponential of the entropy of the values.
+
+    `tables` has the product of each small count and its logarithm.
+    """
     first, last, table = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, TABLE]
     known = test.tests[which, LEAST]
     total, counted = 0.0, np.int64(0)
@@ -148,7 +152,7 @@ def exponential_entropy(test, scratch, side, seen, size, which):
 
 @inner
 def equal_distance(test, scratch, side, seen, size, which):
-    """Return the mass that the class has in excess of the whole table."""
+    """Return the equal distance: the mass by which the class exceeds the whole table."""
     first, last, table = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, TABLE]
     excess, row = 0.0, 1 / size
     for i in range(seen):
@@ -160,7 +164,7 @@ def equal_distance(test, scratch, side, seen, size, which):
 
 @inner
 def hierarchical_distance(test, scratch, side, seen, size, which):
-    """Return the mean over all levels of the mass in excess."""
+    """Return the hierarchical distance: the mean over all levels of the excess mass."""
     first, last, height = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, HEIGHT]
     table, nodes = test.tests[which, TABLE], test.tests[which, NODES]
     sums, order, excess, used = scratch.sums, scratch.order, 0.0, 0
@@ -169,7 +173,7 @@ def hierarchical_distance(test, scratch, side, seen, size, which):
         if first <= code and code < last:
             for level in range(height):
                 node = test.nodes[nodes + (code - first) * height + level]
-                # `order[:used]` are the nodes with rows of the class, and `sums` their rows.
+                # `order[:used]` are the nodes with rows of the class, `sums` their rows.
                 order[used] = node
                 used += sums[node] == 0
                 sums[node] += scratch.tally[side, code]
@@ -181,13 +185,13 @@ def hierarchical_distance(test, scratch, side, seen, size, which):
 
 @inner
 def ordered_distance(test, scratch, side, seen, size, which):
-    """Return the area between the cumulative distributions, by all values or by those that the class has."""
+    """Return the ordered distance: the area between the cumulative distributions."""
     first, last, table = test.tests[which, FIRST], test.tests[which, LAST], test.tests[which, TABLE]
     values = last - first
     if values <= 16 * seen + 64:
         area, running, row = 0.0, np.int64(0), 1 / size
-        enough = (test.limits[which] + 2 * DOUBT) * (values - 1)  # beyond this the answer is certain
-        # `running` are the rows of the class up to this value, the table has their expected share.
+        enough = (test.limits[which] + 2 * DOUBT) * (values - 1)  # beyond this the answer cannot change
+        # Invariant: `running` are the rows of the class up to this value; the table has their expected share.
         for code in range(first, last):
             running += scratch.tally[side, code]
             area += abs(running * row - test.tables[table + code - first])
@@ -209,7 +213,7 @@ def ordered_distance(test, scratch, side, seen, size, which):
         running += scratch.tally[side, first + start]
         share = running / size
         low, high = start, stop
-        # From `start` to `low` the class is ahead of the table, from `low` to `stop` behind it.
+        # From `start` to `low` the class is above the table, from `low` to `stop` below it.
         while low < high:
             middle = (low + high) >> 1
             if test.tables[table + middle] <= share:
@@ -223,11 +227,11 @@ def ordered_distance(test, scratch, side, seen, size, which):
 
 @inner
 def sort(numbers, count):
-    """Sort the first numbers of an array, by insertion over shrinking gaps (Shell 1959)."""
+    """Sort the first numbers of an array by insertion with shrinking gaps (Shell 1959)."""
     gap = count
     while gap > 1:
         gap = 1 if gap < 5 else gap * 5 // 11
-        # Every number before i is in order with those a multiple of `gap` away.
+        # Invariant: every number before i is in order with those a multiple of `gap` away.
         for i in range(gap, count):
             number, at = numbers[i], i
             while at >= gap and numbers[at - gap] > number:

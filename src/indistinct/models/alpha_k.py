@@ -9,6 +9,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class, whole_rows
 from indistinct.models.base import LEARNED, SHARE, SIZE, HistogramTest, ModelWords, SensitiveModel
@@ -54,8 +55,8 @@ class AlphaK(SensitiveModel):
             ExactNumber("above 0 and at most 1", high=1),
             start="0.5",
         ),
-    ]
-    k: Annotated[int, K_OF_SEVERAL]
+    ] = REQUIRED
+    k: Annotated[int, K_OF_SEVERAL] = REQUIRED
     protected: Annotated[
         tuple[str, ...],
         Parameter(
@@ -71,7 +72,7 @@ class AlphaK(SensitiveModel):
         return self.k
 
     def respelled(self, texts: Mapping[str, str]) -> "AlphaK":
-        """Return the model whose protected values are written as `texts` say."""
+        """Return the model with its protected values replaced by their new texts."""
         return replace(self, protected=tuple(dict.fromkeys(texts.get(text, text) for text in self.protected)))
 
     def violations(self, classes: Classes) -> Mask:
@@ -93,7 +94,7 @@ class AlphaK(SensitiveModel):
         return (HistogramTest(SIZE, least=self.k), share)
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class must go, at least, before no protected value is too frequent in the rest.
+        """Return how many rows of each class must be suppressed before no protected value is too frequent in the rest.
 
         What remains after a split is a union of parts that satisfy the model, and satisfies it itself. If r of n rows
         go, at least h - r with a value that h rows had are among the rest, so that h - r ≤ alpha·(n - r).
@@ -104,7 +105,7 @@ class AlphaK(SensitiveModel):
         return self._all_or_enough(classes, gone)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the largest share of a protected value as `alpha`, the size of the smallest class as `k`."""
+        """Return the largest share of a protected value as `alpha`, and the size of the smallest class as `k`."""
         if not classes.rows:
             return {}
         occupied = classes.sizes > 0
@@ -135,7 +136,7 @@ class AlphaK(SensitiveModel):
         return per_class(np.maximum, counts, indptr=histogram.indptr)
 
     def protects(self, histogram: Histogram) -> Mask:
-        """Mark the protected values of a histogram: those that are named, all where none is."""
+        """Return which values of a histogram are protected: the named ones, all where none is named."""
         if not self.protected:
             return np.ones(len(histogram.reference), dtype=bool)
         return np.array([text in self.protected for text in histogram.texts])

@@ -1,4 +1,4 @@
-"""The arithmetic with which a model judges many classes at once: reductions per class, exact comparisons."""
+"""The arithmetic of models that judge many classes at once: reductions per class, exact comparisons."""
 
 from fractions import Fraction
 
@@ -10,14 +10,14 @@ from indistinct.machine.arrays import Codes, Counts, Floats
 _INT64_LIMIT = 2**63
 # Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.
 _ROUNDING = 1e-9
-# Newton's steps towards the rows that can remain of a class; each of them is a bound, and more are hardly sharper.
+# Newton steps towards the rows that can remain of a class; each gives a bound, and more are hardly sharper.
 _STEPS = 4
 
 
 def per_class(reduction: np.ufunc, values: Codes, *, indptr: Codes) -> Codes:
     """Reduce the entries of each class of a compressed sparse histogram; an empty class gives 0."""
     reduced = np.zeros(len(indptr) - 1, dtype=values.dtype)
-    # reduceat gives an empty segment the value of the next entry, so only the others may take part.
+    # reduceat gives an empty segment the value of the next entry, so empty ones are left out.
     occupied = np.flatnonzero(np.diff(indptr))
     if len(occupied):
         reduced[occupied] = reduction.reduceat(values, indptr[occupied])
@@ -25,7 +25,7 @@ def per_class(reduction: np.ufunc, values: Codes, *, indptr: Codes) -> Codes:
 
 
 def exact_ratio(ratio: Fraction, *, total: int) -> tuple[int, int] | None:
-    """Return numerator and denominator if products with numbers up to `total` fit 64 bits, None else."""
+    """Return numerator and denominator if products with numbers up to `total` fit 64 bits, otherwise None."""
     fits = max(total, 1) * max(ratio.numerator, ratio.denominator) < _INT64_LIMIT
     return (ratio.numerator, ratio.denominator) if fits else None
 
@@ -60,5 +60,5 @@ def rows_above(histogram: Histogram, sizes: Counts, *, shares: Floats, slack: fl
 
 
 def whole_rows(amounts: Floats, *, most: Counts) -> Counts:
-    """Return the whole rows that amounts take at least, rounding errors aside, and never more than `most`."""
+    """Round amounts of rows up to whole rows, rounding errors aside, and at most to `most`."""
     return np.ceil(amounts * (1 - _ROUNDING) - _ROUNDING).astype(np.int64).clip(0, most)

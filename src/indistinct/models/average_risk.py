@@ -55,7 +55,10 @@ class AverageRisk(ReleaseModel):
         return _classes(classes) <= exact(self.threshold) * everybody(classes)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the number of classes for each row as `threshold`; nothing where there are no rows."""
+        """Return the number of classes divided by the number of rows as `threshold`.
+
+        Nothing where there are no rows.
+        """
         return {"threshold": _classes(classes) / everybody(classes)} if classes.rows else {}
 
 

@@ -1,4 +1,4 @@
-"""A model judges classes: which of them break its promise, and what level the whole release achieves."""
+"""What a privacy model is: it judges which classes break its guarantee, and what level the whole release achieves."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,24 +12,24 @@ from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Mask
-from indistinct.parameters import ColumnName, Parameter, check_parameters
+from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
 from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
 
-# What a test looks at: the size of a class, the number of different values, the largest share of a value, entropy, the
-# most frequent value against the rare ones, or a distance from the whole table.
+# What a test compares: the size of a class, its number of distinct values, the largest share of a value, the entropy,
+# the most frequent value with the rare ones, or a distance from the whole table.
 SIZE, DISTINCT, SHARE, ENTROPY, RECURSIVE, EQUAL, ORDERED, HIERARCHICAL = range(8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HistogramTest:
-    """One test of a class.
+    """One test that a class must pass.
 
-    `least` is the number of rows or values that it asks for, `ratio` a fraction that is compared without rounding,
-    `limit` what a rounded number is compared with. `table` holds a number for every code: whether it is protected, or
-    its share of the whole table; for ordered values the cumulative shares and their running sum; for a hierarchy the
-    share of every node, and `nodes` has the nodes of every code, level by level. For an entropy it holds, for each
-    count below `least`, its product with its logarithm.
+    `least` is the required number of rows or values, `ratio` a fraction that is compared without rounding, `limit` what
+    a rounded number is compared with. `table` has a number for every code: whether it is protected, or its share of the
+    whole table; for ordered values the cumulative shares and their running sum; for a hierarchy the share of every
+    node, with `nodes` the nodes of every code, level by level. For an entropy it has, for each count below `least`, the
+    product of the count and its logarithm.
     """
 
     kind: int
@@ -66,13 +66,13 @@ class ModelTraits:
     partial_population: bool = True
 
 
-# A person may have rows in both of two classes, so that nothing follows for the share of a value in their union.
+# A person may have rows in both of two classes, so that nothing follows about the share of a value in their union.
 NOT_OF_SHARES = {"monotone": False, "absorbing": False, "sizes_only": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model says of a release; `needs_original` if the published tables alone do not show it."""
+    """A model's verdict on a release; `needs_original` if the published tables alone do not show it."""
 
     holds: bool
     achieved: Mapping[str, float]
@@ -84,7 +84,7 @@ class Judgement:
 FOUND, LEARNED = "Being found", "Learning a value"
 MEMBER, THRESHOLD = "Being in the table", "Risk of the whole release"
 MODEL_GROUPS = (FOUND, LEARNED, MEMBER, THRESHOLD)
-"""What people are protected from, in the order in which a list of models shows it."""
+"""The groups of a list of models, by what people are protected from, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ModelWords:
     guarantee: str
 
 
-class Model(NamedArguments, ABC):
+class Model(WithDocumentedParameters, NamedArguments, ABC):
     """A privacy model: a frozen value with its parameters. `a & b` asks for both.
 
     `row_counts` names the parameters that are numbers of rows: doubling them and all rows changes nothing; None if
@@ -112,9 +112,9 @@ class Model(NamedArguments, ABC):
     name: ClassVar[str]
     words: ClassVar[ModelWords | None] = None
     traits: ClassVar[ModelTraits] = ModelTraits()
-    # Whether it judges the links of a release in buckets, and not its classes.
+    # Whether it judges the links of a release in buckets instead of its classes.
     of_links: ClassVar[bool] = False
-    # Whether it groups classes by what they publish of some columns, so that their labels must be known.
+    # Whether it groups classes by their labels in some columns, so that the labels must be known.
     needs_labels: ClassVar[bool] = False
     row_counts: ClassVar[tuple[str, ...] | None] = ()
     larger_is_stronger: ClassVar[tuple[str, ...]] = ()
@@ -152,45 +152,45 @@ class Model(NamedArguments, ABC):
 
     @property
     def people_traits(self) -> ModelTraits:
-        """The traits where people are counted: their number grows with every row, a share may grow or shrink."""
+        """The traits where people are counted: their number grows with every row, but a share may grow or shrink."""
         same = self.traits.sizes_only or not self.counts_rows
         return replace(self.traits, sizes_only=False) if same else replace(self.traits, **NOT_OF_SHARES)
 
     @property
     def smallest(self) -> int:
-        """The smallest class size that can satisfy the model; what `sizes_only` models ask for, exactly."""
+        """The smallest size of a class that can satisfy the model; for `sizes_only` models the exact limit."""
         return 1
 
     def people(self, classes: Classes) -> Counts:
-        """Return how many people the model sees in each class: its rows, unless it counts something else."""
+        """Return how many people the model counts in each class: its rows, unless it counts something else."""
         return classes.sizes
 
     @property
     def inner(self) -> "Model":
-        """The model that judges what is counted: itself, unless it counts people instead of rows."""
+        """The model that judges the counts: itself, unless it counts people instead of rows."""
         return self
 
     def around(self, inner: "Model") -> "Model":
-        """Return a model that counts as this one does, rows or people, and asks for what `inner` does."""
+        """Return a model with the condition of `inner` that counts as this one does, rows or people."""
         return inner
 
     def protects(self, histogram: Histogram) -> Mask:
-        """Mark the values of a histogram that the model protects: all, unless it names some."""
+        """Return which values of a histogram the model protects: all, unless it names some."""
         return np.ones(len(histogram.reference), dtype=bool)
 
     @property
     def caution(self) -> str | None:
-        """What readers must know of the promise itself, where it is weaker than it looks."""
+        """A warning about the guarantee itself, where it is weaker than it looks; otherwise None."""
         return None
 
     @abstractmethod
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of the classes that break the promise."""
+        """Return a mask of the classes that break the guarantee."""
 
     def outside(self, classes: Classes, enough: int | None = None) -> Mask:
-        """Return a mask of the classes that go so that the rest keeps the promise: those that break it.
+        """Return a mask of the classes to suppress so that the rest satisfies the model: those that break it.
 
-        A model for which dropping one class breaks others says more. It may stop as soon as more than `enough` rows
+        Models for which dropping one class breaks others override this. It may stop as soon as more than `enough` rows
         are dropped.
         """
         return self.violations(classes)
@@ -201,7 +201,7 @@ class Model(NamedArguments, ABC):
         return ()
 
     def require_quasi(self, quasi: Sequence[str]) -> None:
-        """Raise where parameters speak of columns that are no quasi-identifiers."""
+        """Raise `SchemaError` where parameters name columns that are not quasi-identifiers."""
         for name in self.quasi:
             if name not in quasi:
                 raise SchemaError(
@@ -210,14 +210,14 @@ class Model(NamedArguments, ABC):
                 )
 
     def in_classes(self) -> "Model":
-        """Return a model that judges every class by itself and implies this one, where one is known; else itself."""
+        """Return a class-wise model that implies this one, where one is known; otherwise itself."""
         return self
 
     def inevitable(self, classes: Classes) -> Counts:
         """Return a lower bound, for each class, of the rows that violate the model however the class is split.
 
         If the model is monotone, the union of all parts that satisfy it satisfies it too. So in a class that violates
-        it at least one row is in a part that does, and all rows are if fewer than `smallest` would remain. If it is
+        it at least one row is in a violating part, and all rows are if fewer than `smallest` would remain. If it is
         absorbing, no part of such a class satisfies it. A model may return a higher bound.
         """
         broken = self.violations(classes)
@@ -226,29 +226,29 @@ class Model(NamedArguments, ABC):
         return self._all_or_enough(classes, broken.astype(np.int64)) if self.traits.monotone else 0 * classes.sizes
 
     def _all_or_enough(self, classes: Classes, gone: Counts) -> Counts:
-        """Return the rows that go from each class: all of them where too few for any class would remain."""
+        """Return the rows that must go from each class: all of them where too few for a class would remain."""
         return np.where(classes.sizes - gone < self.smallest, classes.sizes, gone)
 
     @abstractmethod
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the achieved value of each parameter over all classes, as a user would have asked for it."""
+        """Return the achieved value of each parameter over all classes, in the form in which a user would set it."""
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
-        """Return the tests that a class passes exactly if it keeps the promise, None if there are no such tests.
+        """Return tests that a class passes exactly if it satisfies the model, None if there are no such tests.
 
-        `classes` are those that searched classes are made of. Searches test in compiled code what has such tests, and
-        call `violations` else. A subclass has none unless it declares its own.
+        `classes` are the cells of which searched classes are made. Searches run these tests in compiled code, and
+        otherwise call `violations`. A subclass has none unless it declares its own.
         """
         return None
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
-        """Return what holds for all classes of a release; `links` is there where it is in buckets."""
+        """Return the verdict on all classes of a release; `links` is given where it is in buckets."""
         broken = self.violations(classes)
         rows = int(classes.sizes[broken].sum())
         return Judgement(not bool(broken.any()), self.achieved(classes), int(broken.sum()), rows)
 
     def resolved(self, sensitive: Sequence[str]) -> "Model":
-        """Return the model for a table with these sensitive columns, where it speaks of all of them."""
+        """Return the model for a table with these sensitive columns, where it applies to all of them."""
         return self
 
     def sampled(self, members: int) -> "Model":
@@ -256,11 +256,11 @@ class Model(NamedArguments, ABC):
         return self
 
     def respelled(self, texts: Mapping[str, str]) -> "Model":
-        """Return the model for a column in which values are written as `texts` say, where it names any."""
+        """Return the model for a column in which values have the new `texts`, where it names any."""
         return self
 
     def check(self, whole: Classes) -> None:
-        """Raise `InfeasibleError` if even the whole table as one class breaks the promise."""
+        """Raise `InfeasibleError` if even the whole table as one class breaks the guarantee."""
         if not len(whole) or not self.violations(whole).any():
             return
         best = ", ".join(f"{key} = {value:.6g}" for key, value in self.achieved(whole).items())
@@ -280,7 +280,7 @@ class Model(NamedArguments, ABC):
 
     @classmethod
     def advise(cls, given: object) -> str | None:
-        """Return what to write in place of something that is no model, where that is clear."""
+        """Return a hint for an argument that is not a model, or None."""
         if isinstance(given, type) and issubclass(given, Model):
             return f"give a model with its parameters: {call_of(given)}"
         if isinstance(given, list | tuple):
@@ -298,7 +298,7 @@ class Model(NamedArguments, ABC):
 
 
 def column_of(model: Model) -> str | None:
-    """Return the one column that a model looks at, None where it looks at none or at several."""
+    """Return the single column that a model looks at, None where it looks at none or at several."""
     columns = {name for key in model.table_keys for name in key}
     return columns.pop() if len(columns) == 1 else None
 
@@ -308,22 +308,47 @@ class SensitiveModel(Model):
     """A model of one sensitive column; the base of those that judge its histogram in each class."""
 
     sensitive: Annotated[
-        str, Parameter("Protected column", "The sensitive column that is protected, for example disease.", ColumnName())
-    ]
+        str,
+        Parameter(
+            "Protected column",
+            "The sensitive column that is protected, for example disease; by default the only one.",
+            ColumnName(optional=True),
+        ),
+    ] = ""
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The histogram of the sensitive column."""
         return ((self.sensitive,),)
 
+    def resolved(self, sensitive: Sequence[str]) -> Model:
+        """Return the model for the only sensitive column where it names none; raise where there is not just one."""
+        named = name_protected_column(self, sensitive)
+        if not column_of(named):
+            several = f"{len(sensitive)} of them" if sensitive else "none"
+            raise SchemaError(
+                f"{self.spec()} protects the only sensitive column, and the schema has {several}",
+                hint=f"write {replace(self, sensitive=sensitive[0]).spec()}"
+                if sensitive
+                else "give the column that must not be learned the role sensitive",
+            )
+        return named
+
     def histogram(self, classes: Classes) -> Histogram:
         """Return how often each class has each value of the sensitive column."""
         return classes.histograms[(self.sensitive,)]
 
 
+def name_protected_column(model: Model, sensitive: Sequence[str]) -> Model:
+    """Return a model that names the only sensitive column where it named none; else the same model."""
+    if isinstance(model, SensitiveModel) and not model.sensitive and len(sensitive) == 1:
+        return replace(model, sensitive=sensitive[0])
+    return model
+
+
 @dataclass(frozen=True, slots=True)
 class All(Model):
-    """Every one of several models at once."""
+    """A conjunction: all of several models at once."""
 
     name: ClassVar[str] = "all"
     models: tuple[Model, ...] = field(default=())
@@ -333,22 +358,22 @@ class All(Model):
         """A conjunction has a trait if each part has it."""
         names = [trait.name for trait in fields(ModelTraits)]
         found = ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
-        # Classes that are dropped because all of them are judged together may leave groups of columns too small.
+        # Classes that models of the whole release drop may leave other groups of columns too small.
         wavers = self.needs_labels and not all(m.traits.class_wise or m.needs_labels for m in self.models)
         return replace(found, absorbing=found.absorbing and not wavers)
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]
-        """Whether a part groups classes by what they publish."""
+        """Whether a part groups classes by their labels."""
         return any(model.needs_labels for model in self.models)
 
     def require_quasi(self, quasi: Sequence[str]) -> None:
-        """Raise for the first part that speaks of other columns."""
+        """Raise for the first part that names other columns."""
         for model in self.models:
             model.require_quasi(quasi)
 
     def in_classes(self) -> Model:
-        """Return what implies every part, class by class where that is known."""
+        """Return the conjunction with each part replaced by a class-wise model that implies it, where one is known."""
         return All(tuple(model.in_classes() for model in self.models))
 
     @property
@@ -367,14 +392,14 @@ class All(Model):
         return max((model.smallest for model in self.models), default=1)
 
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of the classes that break the promise of any part."""
+        """Return a mask of the classes that violate any part."""
         broken = np.zeros(len(classes), dtype=bool)
         for model in self.models:
             broken |= model.violations(classes)
         return broken
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return the most that any part says: what remains of a class satisfies each of them."""
+        """Return the largest bound of any part: the rest of a class must satisfy each of them."""
         gone = np.zeros(len(classes), dtype=np.int64)
         for model in self.models:
             np.maximum(gone, model.inevitable(classes), out=gone)
@@ -397,7 +422,7 @@ class All(Model):
         return np.minimum.reduce([classes.sizes, *(model.people(classes) for model in self.models)])
 
     def check(self, whole: Classes) -> None:
-        """Raise for the first part that cannot hold."""
+        """Raise for the first part that is infeasible."""
         for model in self.models:
             model.check(whole)
 

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class, rows_above
 from indistinct.models.base import LEARNED, ModelWords, SensitiveModel
@@ -53,7 +54,7 @@ class BasicBetaLikeness(SensitiveModel):
             ExactNumber("above 0"),
             start="2",
         ),
-    ]
+    ] = REQUIRED
 
     def gains(self, shares: Floats) -> Floats:
         """Return the largest gain that each value may have, by its share of the whole table."""
@@ -68,7 +69,7 @@ class BasicBetaLikeness(SensitiveModel):
         return np.asarray(per_class(np.add, above.astype(np.int64), indptr=histogram.indptr) > 0)
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class must go, at least, before no value of the rest gains too much."""
+        """Return how many rows of each class must be suppressed before no value of the rest gains too much."""
         histogram = self.histogram(classes)
         shares = shares_of(histogram)
         most = (shares * (1 + self.gains(shares)) * (1 + NOISE))[histogram.codes]
@@ -84,10 +85,10 @@ class BasicBetaLikeness(SensitiveModel):
 
 
 def shares_of(histogram: Histogram) -> Floats:
-    """Return the share of the whole original table that each value has."""
+    """Return each value's share of the whole original table."""
     return np.asarray(histogram.reference / max(int(histogram.reference.sum()), 1))
 
 
 def within(histogram: Histogram, sizes: Counts) -> Floats:
-    """Return the share of its class that each entry has."""
+    """Return each entry's share of its class."""
     return np.asarray(histogram.counts / np.repeat(sizes, np.diff(histogram.indptr)))

@@ -1,4 +1,4 @@
-"""A model as arrays that the kernels of a search take: the tests of a class, and the histograms of cells."""
+"""A model as arrays for the kernels of a search: the tests of a class, and the histograms of cells."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,12 +12,12 @@ from indistinct.models.base import DISTINCT, SIZE, HistogramTest, Model
 
 
 class CompiledTest(NamedTuple):
-    """What kernels need to test classes that are made of cells; a value, shared by all threads.
+    """The arrays by which kernels test classes made of cells; shared by all threads.
 
-    `least` is the smallest size that passes, and `growing` says that a class which passes does so whatever joins it.
-    A row of `tests` is one test (the columns are named in `_test_kernels.py`), `limits` what it compares with. `tables`
-    and `nodes` belong to tests that need more. Cell `i` owns `entries[indptr[i]:indptr[i + 1]]`, pairs of code and
-    count; the codes of all keys are numbered in one row.
+    `least` is the smallest size that passes; with `growing`, a class that passes still does whatever joins it. A row of
+    `tests` is one test (the columns are named in `_test_kernels.py`), `limits` what it compares with. `tables` and
+    `nodes` belong to tests that need more. Cell `i` has `entries[indptr[i]:indptr[i + 1]]`, pairs of code and count;
+    the codes of all keys are numbered consecutively.
     """
 
     least: int
@@ -32,7 +32,7 @@ class CompiledTest(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What kernels write while they test, one for each thread: zeros and lists of codes, for two classes at once."""
+    """Scratch arrays of one thread: zeros and lists of codes, for two classes at once."""
 
     tally: Codes
     touched: Codes
@@ -67,7 +67,7 @@ def compile_test(model: Model, classes: Classes) -> CompiledTest | None:
 
 
 def scratch_of(test: CompiledTest) -> Scratch:
-    """Return what one thread needs to test."""
+    """Return scratch arrays for one thread."""
     most = max([test.codes, len(test.tables), *(test.tests[:, 3].tolist())], default=1) + 1
     zeros, lists = np.zeros(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     both = (2, test.codes + 1)
@@ -78,7 +78,7 @@ def _tests_of(model: Model, classes: Classes) -> tuple[HistogramTest, ...] | Non
     """Return the tests of all parts of a model, None if one of them has none."""
     tests: list[HistogramTest] = []
     for part in model.parts():
-        # A subclass may judge otherwise: what it inherits does not describe it.
+        # A subclass may judge differently, so inherited tests are not used.
         own = part.histogram_tests(classes) if "histogram_tests" in vars(type(part)) else None
         if own is None:
             return None
@@ -95,7 +95,7 @@ def _rows(tests: Sequence[HistogramTest], spans: dict[Key, tuple[int, int]], tab
 
 
 def _merge_histograms(histograms: Sequence[Histogram], bases: Codes, cells: int) -> tuple[Codes, Codes]:
-    """Return several histograms of the same cells as one, as pairs of code and count."""
+    """Return several histograms of the same cells merged into one, as pairs of code and count."""
     sizes = [np.diff(histogram.indptr) for histogram in histograms]
     indptr = starts_of(np.sum([np.zeros(cells, dtype=np.int64), *sizes], axis=0))
     entries = np.empty((int(indptr[-1]), 2), dtype=np.int64)

@@ -8,12 +8,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import LEARNED, ModelTraits, ModelWords, SensitiveModel
 from indistinct.parameters import Number, Parameter
 
-# A ratio this close to its bound may lie on it, which is not allowed.
+# A ratio this near its bound may be equal to it, which is not allowed.
 _NOISE = 1e-12
 
 
@@ -43,7 +44,7 @@ class DeltaDisclosure(SensitiveModel):
         "A value of {sensitive} that a person may have is less than {ratio} times as likely, and more than "
         "1/{ratio} times, as in the whole table.",
     )
-    # A class without a value says nothing of it; united with one that has the value, it may make it too rare.
+    # A class without a value is not judged for it; merged with a class that has the value, it may make it too rare.
     traits: ClassVar[ModelTraits] = ModelTraits(monotone=False)
     splits_people: ClassVar[bool] = True
     compares_with_original: ClassVar[bool] = True
@@ -55,14 +56,17 @@ class DeltaDisclosure(SensitiveModel):
             Number("above 0", low=math.ulp(0.0)),
             start="1",
         ),
-    ]
+    ] = REQUIRED
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value is too frequent or too rare."""
         return np.asarray((classes.sizes > 0) & (self._largest(classes) >= self.delta - _NOISE))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the largest |log2(q/p)| as `delta`, which only a larger one allows; nothing without rows."""
+        """Return the largest |log2(q/p)| as `delta`; nothing where there are no rows.
+
+        Only a larger `delta` is satisfied, because the bound is strict.
+        """
         return {"delta": float(self._largest(classes).max())} if classes.rows else {}
 
     def _largest(self, classes: Classes) -> Floats:

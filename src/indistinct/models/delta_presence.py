@@ -78,7 +78,7 @@ class DeltaPresence(Model):
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
-        """The share of a union lies between those of its parts; but people who were not judged may join a class."""
+        """The share of a union is between those of its parts; but people who were not judged may join a class."""
         if not self.low:
             return ModelTraits()
         if self.absent:
@@ -99,7 +99,7 @@ class DeltaPresence(Model):
         return np.asarray(self._judged(members, population) & ((few < needed) | (many > allowed)), dtype=bool)
 
     def check(self, whole: Classes) -> None:
-        """Raise `InfeasibleError` if the share of the population that is in the table lies outside."""
+        """Raise `InfeasibleError` if the share of the population in the table is out of range."""
         if not len(whole) or not self.violations(whole).any():
             return
         members, population = (int(part[0]) for part in sample_and_population(self, whole))

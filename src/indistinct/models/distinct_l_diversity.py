@@ -8,6 +8,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import DISTINCT, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
 from indistinct.parameters import Parameter, Whole
@@ -45,7 +46,7 @@ class DistinctLDiversity(SensitiveModel):
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("l",)
     counts_rows: ClassVar[bool] = False
     traits: ClassVar[ModelTraits] = ModelTraits(absorbing=True)
-    l: Annotated[int, L]
+    l: Annotated[int, L] = REQUIRED
 
     @property
     def smallest(self) -> int:

@@ -1,4 +1,4 @@
-"""Which classes a release leaves out so that a model holds for the rest: what every search that suppresses asks."""
+"""Which classes must be suppressed so that a model holds for the rest; every search that suppresses uses this."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from indistinct.models.base import Model
 
 
 def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None) -> Mask:
-    """Return a mask of the classes to suppress so that the rest satisfies the model; all of them if no rest does.
+    """Return a mask of the classes to suppress so that the rest satisfies the model; all of them if none can.
 
     Classes that violate a model by themselves are suppressed, and those in small groups of a few columns. Models of all
     classes together then suppress the smallest class, one after the other, until they are satisfied; if that makes
@@ -33,9 +33,11 @@ def classes_to_drop(model: Model, classes: Classes, *, enough: int | None = None
 
 
 def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Mask, *, enough: int | None) -> Mask:
-    """Return the classes that break one of several models, and those dropped before, in rounds unless all are stable.
+    """Return the classes that break one of several models, and those dropped before.
 
-    A single model that groups classes by a few columns says itself what goes so that the rest keeps its promise.
+    In rounds unless all are stable.
+
+    A single model that groups classes by a few columns computes itself which classes to drop.
     """
     gone, closed = dropped.copy(), len(models) == 1 and models[0].needs_labels
     while True:
@@ -49,10 +51,11 @@ def _broken_alone(models: Sequence[Model], classes: Classes, dropped: Mask, *, e
 
 
 def _smallest_first(models: Sequence[Model], classes: Classes, gone: Mask) -> Mask:
-    """Return which classes go, the smallest first and the first of equals first, until every model holds for the rest.
+    """Return which classes to drop, smallest first and the first of equals first, until every model holds for the rest.
 
     Dropping the smallest class lowers the average risk and the share of uniques, so that the fewest are found by
-    bisection; a model that wavers may be left with one more than it needs, and never with one too few.
+    bisection. For a model that is not monotone in this order, one class more than needed may be dropped, and never one
+    too few.
     """
     keys = {key for model in models for key in model.keys}
     plain = Classes(

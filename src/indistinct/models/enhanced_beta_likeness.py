@@ -39,12 +39,15 @@ class EnhancedBetaLikeness(BasicBetaLikeness):
     )
 
     def gains(self, shares: Floats) -> Floats:
-        """Return `beta` for rare values, and -ln p for those where that is less."""
+        """Return the allowed gains: `beta` for rare values, -ln p where that is less."""
         logarithms = -np.log(shares, where=shares > 0, out=np.full(len(shares), -np.inf))
         return np.asarray(np.minimum(float(self.beta), logarithms))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the smallest `beta` that holds; infinite where a value gains more than -ln p, which none allows."""
+        """Return the smallest `beta` that holds.
+
+        It is infinite where a value gains more than -ln p, which no `beta` allows.
+        """
         if not classes.rows:
             return {}
         histogram = self.histogram(classes)

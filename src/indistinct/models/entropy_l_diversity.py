@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import ENTROPY, LEARNED, HistogramTest, ModelTraits, ModelWords, SensitiveModel
@@ -60,7 +61,7 @@ class EntropyLDiversity(SensitiveModel):
             Number("at least 1", low=1),
             start="2",
         ),
-    ]
+    ] = REQUIRED
     estimator: Annotated[
         Estimator,
         Parameter(
@@ -97,7 +98,7 @@ class EntropyLDiversity(SensitiveModel):
         return {"l": float(self._diversity(classes)[classes.sizes > 0].min())} if classes.rows else {}
 
     def _diversity(self, classes: Classes) -> Floats:
-        """Return how many equally frequent values would be as uncertain as those of each class."""
+        """Return, for each class, how many equally frequent values would be as uncertain as its values."""
         histogram = self.histogram(classes)
         if self.estimator == "shannon":
             return _exponential_entropy(histogram, classes.sizes)

@@ -52,7 +52,7 @@ class KAnonymity(Model):
 
     @property
     def smallest(self) -> int:
-        """A class needs `k` rows, and no more is asked of it."""
+        """A class needs `k` rows, and nothing else."""
         return self.k
 
     def violations(self, classes: Classes) -> Mask:
@@ -78,7 +78,7 @@ class KAnonymity(Model):
 
 
 def sizes_asked(models: Sequence[Model]) -> list[int]:
-    """Return every k that models ask for as k-anonymity.
+    """Return every k that models require as k-anonymity.
 
     >>> sizes_asked([KAnonymity(5)])
     [5]
@@ -87,7 +87,7 @@ def sizes_asked(models: Sequence[Model]) -> list[int]:
 
 
 def with_size(models: Sequence[Model], k: int) -> tuple[Model, ...]:
-    """Return models that ask for another k, for k-anonymity as well if none did.
+    """Return the models with k-anonymity at another k, added if none requires it.
 
     >>> with_size([KAnonymity(5)], 10), with_size([], 10)
     ((KAnonymity(k=10),), (KAnonymity(k=10),))

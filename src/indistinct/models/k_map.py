@@ -96,12 +96,15 @@ class KMap(Model):
 
     @property
     def estimated(self) -> bool:
-        """Whether no population is counted."""
+        """Whether the population is estimated instead of counted."""
         return self.significance is not None
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
-        """People of the population add up as rows do; estimated for a known sample, class sizes decide alone."""
+        """Counted people of the population add up as rows do.
+
+        Estimated for a known sample, class sizes alone decide.
+        """
         known = self.estimated and self.sample_size is not None
         return ModelTraits(stable=known or not self.estimated, absorbing=True, sizes_only=known)
 
@@ -117,7 +120,7 @@ class KMap(Model):
 
     @property
     def compares_with_original(self) -> bool:  # type: ignore[override]
-        """Whether the size of the sample, which is that of the original, decides what is achieved."""
+        """Whether the size of the sample, which is that of the original, influences the achieved value."""
         return self.estimated
 
     @property
@@ -127,15 +130,15 @@ class KMap(Model):
 
     @property
     def smallest(self) -> int:
-        """A class needs as many rows as the estimate says."""
+        """A class needs as many rows as the estimate requires."""
         return 1 if self.sample_size is None or not self.estimated else self.threshold(self.sample_size)
 
     def sampled(self, members: int) -> Model:
-        """Return the model with the size of the table as that of the sample, where none is given."""
+        """Return the model with the size of the table as sample size, where none is given."""
         return replace(self, sample_size=members) if self.estimated and self.sample_size is None else self
 
     def threshold(self, sample_size: int) -> int:
-        """Return how many rows a class of a sample must have, so that it has `k` people in the population."""
+        """Return the rows that a class of the sample needs to be estimated to have `k` people in the population."""
         if self.significance is None or self.population_size is None or not sample_size:
             return 1
         if sample_size > self.population_size:
@@ -157,7 +160,7 @@ class KMap(Model):
         return np.asarray((classes.sizes > 0) & (classes.sizes < self.threshold(self.sample_size or classes.rows)))
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
-        """Return the test of the size, where that decides."""
+        """Return the test of the size, where size alone decides."""
         return (HistogramTest(SIZE, least=self.smallest),) if self.traits.sizes_only else None
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:

@@ -85,7 +85,7 @@ class LDiverseLinks(Model):
         return "l = 1 guarantees nothing: a release may reveal sensitive values for certain" if self.l == 1 else None
 
     def resolved(self, sensitive: Sequence[str]) -> Model:
-        """Return a model for each sensitive column on its own."""
+        """Return a conjunction with a model for each sensitive column."""
         names = self.sensitive or tuple(sensitive)
         each: list[Model] = [LDiverseLinks(self.l, (name,)) for name in names]
         if not each:
@@ -122,7 +122,7 @@ class LDiverseLinks(Model):
             )
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
-        """Return what holds for the original's tuples: by the bound that the release shows, if that suffices."""
+        """Return the verdict for the original's tuples; the bound that the release shows is used where it suffices."""
         if links is None:
             return Model.judge(self, classes)  # `super()` does not know a class with slots
         judged = [self._linked(links, name) for name in self.sensitive]
@@ -153,7 +153,7 @@ def _entries(links: Links, index: int, known: Codes) -> Slice:
 
 
 def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]:
-    """Return p(t, s) at its largest for every distinct tuple of the original, and how often the tuple occurs."""
+    """Return the largest p(t, s) of every distinct tuple of the original, and how often the tuple occurs."""
     joins = [join for join in links.joins if join.shared]
     parts = [links.codes_without_sensitive(index) for index in range(len(links.slices))]
     parts += [links.codes_of(join.parent, join.shared) for join in joins]
@@ -166,7 +166,7 @@ def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Codes, Codes]
     indices = [*range(len(links.slices)), *(join.parent for join in joins)]
     entries = [_entries(links, index, known) for index, (known, _) in zip(indices, parts, strict=True)]
     linked = link(entries, tuples, home=links.home(name), name=name, shared=len(joins))
-    # Of a tuple that is nowhere in the release nothing better than the bound is known.
+    # For a tuple that is nowhere in the release only the bound is known.
     return np.where(linked.matches > 0, linked.strongest, bound.share), weights
 
 

@@ -1,7 +1,8 @@
-"""How strongly a published table in buckets links a person to a sensitive value, counted from its own columns.
+"""How strongly a published table in buckets links a person to a sensitive value, computed from its own columns.
 
-What is known of a person is a tuple of every attribute that is not sensitive. A slice of the table is some attributes
-whose values stay together. In each bucket it has *entries*: a known part, in the column `KNOWN`, and sensitive values.
+The known attributes of a person are a tuple of all attributes that are not sensitive. A slice of the table is some
+attributes whose values stay together. In each bucket it has *entries*: a known part, in the column `KNOWN`, and
+sensitive values.
 """
 
 import math
@@ -18,7 +19,7 @@ from indistinct.models import _link_probability_kernels as kernels
 
 # Below this many tuples starting a thread costs more than it saves.
 PARALLEL_FROM = 20_000
-# How many buckets are looked through while one row is made of a bucket's entries; how many are made at once.
+# LOOK: buckets that may be searched per tuple generated from a bucket's entries. MADE: tuples generated at once.
 LOOK, MADE = 4, 1 << 20
 
 
@@ -41,7 +42,7 @@ class Bound:
 
 
 def bound_of(entries: Slice, name: str, *, l: int) -> Bound:
-    """Return the largest share of a sensitive value among the entries of a bucket that agree on what is known.
+    """Return the largest share of a sensitive value among the entries of a bucket with the same known part.
 
     Groups in which a value exceeds 1 / `l` are counted, in whole numbers.
     """
@@ -70,10 +71,10 @@ class LinkProbabilities:
 def link(
     entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None, shared: int = 0
 ) -> LinkProbabilities:
-    """Return p(t, s) at its largest for every tuple, given as codes of its known part in each slice (-1: nowhere).
+    """Return the largest p(t, s) of every tuple, given as codes of its known part in each slice (-1: nowhere).
 
-    Without a `name` all rows have one sensitive value. The last `shared` of the slices are what two of the others have
-    in common.
+    Without a `name` all rows have the same sensitive value. The last `shared` of the slices are what two of the others
+    have in common.
     """
     pairs, offsets, own_slices = [], [0], len(entries) - shared
     for place, each in enumerate(entries):
@@ -107,10 +108,10 @@ def link(
 
 
 def expected_rows(entries: Sequence[Slice], tuples: Codes, *, shared: int = 0) -> float:
-    """Return how many rows would equal one of some distinct tuples if the slices were permuted anew.
+    """Return the expected number of rows that equal one of some distinct tuples if the slices are permuted again.
 
-    It is what `link` expects, summed: over the buckets of each tuple, or over all that the entries of each bucket could
-    make, whichever takes fewer steps.
+    This is the sum of `link`'s `expected`, computed over the buckets of each tuple or over all tuples that the entries
+    of each bucket can form, whichever takes fewer steps.
     """
     tuples = tuples[(tuples >= 0).all(axis=1)]
     if not len(tuples):
@@ -175,10 +176,10 @@ def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
 
 
 def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes, Codes]:
-    """Return where the buckets of each tuple begin, and the buckets, ascending, that hold all its parts.
+    """Return where the buckets of each tuple begin, and the buckets, ascending, that have all its parts.
 
-    They are found among what the entries of each bucket could make. Where that is more work than to look through the
-    buckets of each tuple's rarest part, nothing is returned.
+    They are found among the tuples that the entries of each bucket can form. Where searching the buckets of each
+    tuple's rarest part is less work, nothing is returned.
     """
     nothing, sizes = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)), [len(each.lengths) for each in pairs]
     whole = np.flatnonzero((tuples >= 0).all(axis=1))
@@ -191,7 +192,7 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
     words = tuples[whole] @ np.array(factors)
     order = np.argsort(words)
     words, whole = words[order], whole[order]
-    if (words[1:] == words[:-1]).any():  # tuples that only differ in what no slice has
+    if (words[1:] == words[:-1]).any():  # tuples that differ only in attributes of no slice
         return nothing
     shares = []
     for j, each in enumerate(pairs):

@@ -17,7 +17,7 @@ from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogra
 from indistinct.machine.arrays import Codes, Counts, Mask, starts_of
 from indistinct.models.base import All, Judgement, Model, ModelTraits, column_of
 
-# The largest total that parts of people are counted in: sums of it over many values still fit 64 bits.
+# Largest number of parts that a person is divided into; sums over many values still fit 64 bits.
 MOST_UNITS = 1 << 40
 
 
@@ -26,9 +26,9 @@ class OfPeople(Model):
     """A model whose rows are people.
 
     A class has as many people as there are different ones behind its rows. Where the model `splits_people`, each of
-    them counts as 1, divided equally among the different values that they have in the class; else each counts once for
-    every one of these values, so that the share of a value is that of the people who have it. A model that asks only
-    which values there are is the same for people and for rows.
+    them counts as 1, divided equally among the different values that they have in the class; otherwise each counts once
+    for every one of these values, so that the share of a value is that of the people who have it. A model that only
+    depends on which values occur is the same for people and for rows.
     """
 
     model: Model
@@ -40,7 +40,7 @@ class OfPeople(Model):
 
     @property
     def row_counts(self) -> tuple[str, ...]:  # type: ignore[override]
-        """No parameter is a number of rows: repeating every row changes nothing."""
+        """None: repeating every row changes nothing, so no parameter is a number of rows."""
         return ()
 
     @property
@@ -50,30 +50,30 @@ class OfPeople(Model):
 
     @property
     def compares_with_original(self) -> bool:  # type: ignore[override]
-        """Whether what is achieved is measured against the whole original."""
+        """Whether the achieved value is measured against the whole original."""
         return self.model.compares_with_original
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]
-        """Whether the model groups classes by what they publish."""
+        """Whether the model groups classes by their labels."""
         return self.model.needs_labels
 
     def require_quasi(self, quasi: Sequence[str]) -> None:
-        """Raise where the model speaks of columns that are no quasi-identifiers."""
+        """Raise where the model names columns that are not quasi-identifiers."""
         self.model.require_quasi(quasi)
 
     def in_classes(self) -> Model:
-        """Return the model of people that judges every class by itself, where one is known."""
+        """Return the class-wise model of people that implies this one, where one is known."""
         return self.around(self.model.in_classes())
 
     @property
     def traits(self) -> ModelTraits:  # type: ignore[override]
-        """What the model declares of people."""
+        """The traits that the model declares for people."""
         return self.model.people_traits
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """People, the model's own keys, and the pairs of both where it matters how many people have a value."""
+        """People, the model's own keys, and pairs of both where the people with each value are counted."""
         paired = self.model.table_keys if self.model.counts_rows else ()
         return ((PERSON,), *self.model.keys, *((PERSON, *key) for key in paired))
 
@@ -93,12 +93,12 @@ class OfPeople(Model):
         return self.model
 
     def around(self, inner: Model) -> Model:
-        """Return a model of people that asks for what `inner` does."""
+        """Return a model of people with the condition of `inner`."""
         return replace(self, model=inner)
 
     @property
     def caution(self) -> str | None:
-        """What the model cautions of."""
+        """The warning about the model's guarantee."""
         return self.model.caution
 
     def people(self, classes: Classes) -> Counts:
@@ -106,11 +106,11 @@ class OfPeople(Model):
         return classes.members
 
     def violations(self, classes: Classes) -> Mask:
-        """Return a mask of the classes whose people break the promise."""
+        """Return a mask of the classes whose people break the guarantee."""
         return self.model.violations(self.counted(classes))
 
     def outside(self, classes: Classes, enough: int | None = None) -> Mask:
-        """Return a mask of the classes that go so that the people of the rest keep the promise."""
+        """Return a mask of the classes to suppress so that the people of the rest satisfy the model."""
         return self.model.outside(self.counted(classes), enough)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
@@ -118,13 +118,13 @@ class OfPeople(Model):
         return self.model.achieved(self.counted(classes))
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
-        """Return what holds for the people of all classes."""
+        """Return the verdict on the people of all classes."""
         if self.needs_labels:
             return self.model.judge(self.counted(classes), links)
         return Model.judge(self, classes, links)  # `super()` does not know a class with slots
 
     def check(self, whole: Classes) -> None:
-        """Raise `InfeasibleError` if even the people of the whole table, as one class, break the promise."""
+        """Raise `InfeasibleError` if even the people of the whole table, as one class, break the guarantee."""
         if not len(whole) or not self.violations(whole).any():
             return
         best = ", ".join(f"{key} = {value:.6g}" for key, value in self.achieved(whole).items())
@@ -139,11 +139,11 @@ class OfPeople(Model):
         return self.around(self.model.sampled(members))
 
     def respelled(self, texts: Mapping[str, str]) -> Model:
-        """Return the model for a column whose values are written differently."""
+        """Return the model for a column whose values have new texts."""
         return self.around(self.model.respelled(texts))
 
     def spec(self) -> str:
-        """Return the model in the form of the command line; that people are counted follows from the schema."""
+        """Return the model in the form of the command line; the schema decides that people are counted."""
         return self.model.spec()
 
     def counted(self, classes: Classes) -> Classes:
@@ -193,7 +193,7 @@ def people_as_rows(frequencies: FrequencySet, model: Model) -> tuple[FrequencySe
 
 @dataclass(frozen=True, slots=True)
 class _InParts(OfPeople):
-    """A model of people who were counted before, in units, because no person has rows in two cells."""
+    """A model of people who were counted before, in parts, because no person has rows in two cells."""
 
     unit: int
 
@@ -208,14 +208,14 @@ class _InParts(OfPeople):
 
 
 def _adding_up(part: OfPeople, units: Mapping[Key, int]) -> Model:
-    """Return what judges people who add up: the model itself, or in parts of people."""
+    """Return the model that judges people who add up: the model itself, or in parts of people."""
     if not (part.model.counts_rows and part.model.splits_people):
         return part.model
     return _InParts(part.model, units[part.model.table_keys[0]])
 
 
 def _unit_of(classes: Classes, model: Model) -> int:
-    """Return the number of parts of a person."""
+    """Return the number of parts into which a person is divided."""
     return max((_units(classes.histograms[(PERSON, *key)]) for key in model.table_keys), default=1)
 
 
@@ -227,7 +227,7 @@ def _once_each(histograms: Mapping[Key, Histogram], key: Key) -> Histogram:
 
 
 def _in_parts(histograms: Mapping[Key, Histogram], key: Key, unit: int) -> Histogram:
-    """Return how many people of each class have each value, in units of a person's smallest part."""
+    """Return how many people of each class have each value, in parts of a person."""
     pairs = histograms[(PERSON, *key)]
     persons, values = _of(pairs)
     parts = _round_parts(unit, np.bincount(persons)[persons])
@@ -236,9 +236,9 @@ def _in_parts(histograms: Mapping[Key, Histogram], key: Key, unit: int) -> Histo
 
 
 def _units(pairs: Histogram) -> int:
-    """Return the number of units of a person that makes every person's share of a value whole.
+    """Return the number of parts of a person that makes every person's share of a value whole.
 
-    If there would be too many units, shares are rounded.
+    If there would be too many parts, shares are rounded.
     """
     values = np.bincount(_of(pairs)[0])
     different = {*_distinct(_values_of_each(pairs)), *_distinct(values)} - {0}
@@ -247,12 +247,12 @@ def _units(pairs: Histogram) -> int:
 
 
 def _distinct(numbers: Codes) -> list[int]:
-    """Return the distinct ones of small numbers."""
+    """Return the distinct values of small numbers."""
     return np.flatnonzero(np.bincount(numbers)).tolist()
 
 
 def _values_of_each(pairs: Histogram) -> Counts:
-    """Return, for every pair of a class, how many values its person has there; a person's pairs are neighbours."""
+    """Return, for every pair of a class, how many values its person has there; a person's pairs are adjacent."""
     persons = _of(pairs)[0][pairs.codes]
     fresh = np.ones(len(persons), dtype=bool)
     fresh[1:] = np.diff(persons) != 0

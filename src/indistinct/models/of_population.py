@@ -1,4 +1,4 @@
-"""What models that compare a release with a population share: the people of each class in both."""
+"""Shared by models that compare a release with a population: the people of each class in both."""
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.population import require_population
@@ -20,7 +20,7 @@ def sample_and_population(model: Model, classes: Classes) -> tuple[Counts, Count
 
 
 def no_population(model: Model) -> ParameterError:
-    """Return the error of a model that compares with a population where none is given."""
+    """Return the error of a model that needs a population where none is given."""
     return ParameterError(
         f"{model.spec()} compares the release with a population, and none is given",
         hint="give a table of everybody from whom the sample was drawn: population=…, --population FILE, or "

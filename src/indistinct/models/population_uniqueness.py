@@ -62,11 +62,11 @@ class PopulationUniqueness(ReleaseModel):
 
     @property
     def people_traits(self) -> ModelTraits:
-        """Nothing is known of rows already."""
+        """No trait that concludes from rows to people: nothing is known even for rows."""
         return self.traits
 
     def holds(self, classes: Classes) -> bool:
-        """Return whether few enough are estimated to be unique."""
+        """Return whether few enough people are estimated to be unique."""
         self._require(classes)
         most = uniques(classes) / max(everybody(classes), 1)
         return most <= float(self.share) or self._estimate(classes) <= float(self.share)

@@ -10,6 +10,7 @@ import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
 from indistinct.frequencies.value import Classes, Histogram
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.arithmetic import cross_multiplied, exact_ratio, per_class
 from indistinct.models.base import LEARNED, RECURSIVE, HistogramTest, ModelWords, SensitiveModel
@@ -54,8 +55,8 @@ class RecursiveLDiversity(SensitiveModel):
             ExactNumber("above 0", written=False),
             start="2",
         ),
-    ]
-    l: Annotated[int, L]
+    ] = REQUIRED
+    l: Annotated[int, L] = REQUIRED
 
     @property
     def smallest(self) -> int:
@@ -74,9 +75,9 @@ class RecursiveLDiversity(SensitiveModel):
         return None if ratio is None else (HistogramTest(RECURSIVE, self.keys[0], least=self.l, ratio=ratio),)
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class must go, at least, before its most frequent value is rare enough.
+        """Return how many rows of each class must be suppressed before its most frequent value is rare enough.
 
-        Rows that go never make the tail longer, so that in the end every count is below `c` times the tail of now.
+        Suppressing rows never makes the tail longer, so in the end every count is below `c` times the present tail.
         """
         histogram = self.histogram(classes)
         _, tail = _head_and_tail(histogram, self.l)

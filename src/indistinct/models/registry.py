@@ -1,4 +1,4 @@
-"""Every model by its name in the literature, as a text spells it. Being registered is being tested."""
+"""All models by their registered names, and how their texts are parsed; the common tests run on each of them."""
 
 from collections.abc import Iterable, Mapping
 from functools import reduce
@@ -39,7 +39,7 @@ EVERY_MODEL = Registry(MODELS, base=Model, group="indistinct.models")
 
 
 def parse_model(text: str) -> Model:
-    """Return the model that a text spells; `&` joins several.
+    """Return the model that a text describes; `&` joins several.
 
     >>> parse_model("k-anonymity:k=5 & t-closeness:sensitive=disease,t=0.2").parts()[0]
     KAnonymity(k=5)
@@ -60,10 +60,10 @@ def parse_model_or_none(text: str) -> Model | None:
 
 
 def all_of(parts: Iterable[Model]) -> Model:
-    """Return one model that asks for every one of several."""
+    """Return one model that requires all of several."""
     return reduce(lambda one, other: one & other, parts)
 
 
 def subset_models(several: Iterable[Model]) -> tuple[models.SubsetAnonymity, ...]:
-    """Return those of several models that count rows by a few columns."""
+    """Return those of several models that are subset anonymity."""
     return tuple(model for model in several if isinstance(model, models.SubsetAnonymity))

@@ -12,7 +12,7 @@ from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import Model, ModelTraits
 
 TOGETHER = ModelTraits(stable=False, absorbing=True, class_wise=False)
-"""What holds for a share of rows, or of classes, that merging lowers and dropping the smallest class lowers as well."""
+"""Traits of a share of rows, or of classes, that falls when classes merge and when the smallest class is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class ReleaseModel(Model):
 
     @abstractmethod
     def holds(self, classes: Classes) -> bool:
-        """Return whether the classes together keep the promise."""
+        """Return whether the classes together satisfy the model."""
 
     @abstractmethod
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return what the classes together achieve."""
+        """Return the achieved values of the classes together."""
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of all classes if together they violate the model, of none if they satisfy it."""
@@ -44,10 +44,10 @@ class ReleaseModel(Model):
         return replace(self.traits, absorbing=False)
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return that no row of a single class must go: that depends on all of them."""
+        """Return zeros: whether a row must go depends on all classes together."""
         return 0 * classes.sizes
 
 
 def everybody(classes: Classes) -> int:
-    """Return the number of people in all classes together, or of rows."""
+    """Return the number of people, or of rows, in all classes together."""
     return classes.members_of(np.ones(len(classes), dtype=bool))

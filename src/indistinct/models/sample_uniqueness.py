@@ -1,4 +1,4 @@
-"""Sample uniqueness: few rows are alone in their class."""
+"""Sample uniqueness: few rows are unique, that is, alone in their class."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,5 +53,5 @@ class SampleUniqueness(ReleaseModel):
 
 
 def uniques(classes: Classes) -> int:
-    """Return how many people are alone in a class, or how many rows."""
+    """Return the number of people, or of rows, that are alone in a class."""
     return classes.members_of(classes.members == 1)

@@ -46,8 +46,8 @@ class SubsetAnonymity(Model):
         "An attacker who knows {subset} of a person is left with at least {k} {unit}.",
     )
     larger_is_stronger: ClassVar[tuple[str, ...]] = ("k", "size")
-    # A group is small by what is in it alone. Generalizing all values of a column unites groups, and dropping a class
-    # makes groups of other classes smaller.
+    # Whether a group is small depends only on its classes. Generalizing all values of a column unites groups, and
+    # dropping a class makes groups of other classes smaller.
     traits: ClassVar[ModelTraits] = ModelTraits(stable=False, absorbing=True, class_wise=False)
     needs_labels: ClassVar[bool] = True
     row_counts: ClassVar[tuple[str, ...]] = ("k",)
@@ -80,7 +80,7 @@ class SubsetAnonymity(Model):
 
     @property
     def caution(self) -> str | None:
-        """What is not promised."""
+        """The limit of the guarantee: what an attacker with more columns may find."""
         known = f"{self.size} quasi-identifiers" if self.size else "the named sets of quasi-identifiers"
         return (
             f"subset-anonymity guarantees nothing against an attacker who knows more than {known}: all "
@@ -89,20 +89,20 @@ class SubsetAnonymity(Model):
 
     @property
     def people_traits(self) -> ModelTraits:
-        """The people of united groups are at least those of each, as rows are."""
+        """United groups have at least as many people as each of them, as with rows."""
         return self.traits
 
     @property
     def quasi(self) -> tuple[str, ...]:
-        """The columns of all sets that are named."""
+        """The columns of all named sets."""
         return tuple(dict.fromkeys(name for columns in self.sets for name in columns))
 
     def in_classes(self) -> Model:
-        """Return k-anonymity: every group is a union of classes."""
+        """Return k-anonymity, which implies this model because every group is a union of classes."""
         return KAnonymity(self.k)
 
     def require_quasi(self, quasi: Sequence[str]) -> None:
-        """Raise where a set names what is no quasi-identifier, or has more columns than there are."""
+        """Raise where a set names a column that is no quasi-identifier, or has more columns than there are."""
         Model.require_quasi(self, quasi)
         if self.size is not None and self.size > len(quasi):
             raise ParameterError.of(
@@ -113,7 +113,7 @@ class SubsetAnonymity(Model):
             )
 
     def column_sets(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """Return the places of the columns of each set; one that lies in another follows from it and is left out.
+        """Return the indices of the columns of each set; sets that are part of another one are implied and left out.
 
         >>> SubsetAnonymity(k=2, sets=[["b"], ["c", "a"], ["b", "c"]]).column_sets(["a", "b", "c"])
         ((0, 2), (1, 2))
@@ -132,12 +132,12 @@ class SubsetAnonymity(Model):
         return groups.below(self.k)
 
     def outside(self, classes: Classes, enough: int | None = None) -> Mask:
-        """Return a mask of the classes that go, one after the other, until all groups of the others are large."""
+        """Return a mask of the classes to drop until no group of the others is too small."""
         groups = self._groups(classes)
         return self.violations(classes) if groups is None else groups.outside(self.k, enough=enough)
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
-        """Return what holds; groups are counted once where none of them is small."""
+        """Return the verdict; groups are counted only once where none of them is small."""
         achieved = self.achieved(classes)
         if achieved.get("k", self.k) >= self.k:
             return Judgement(holds=True, achieved=achieved)
@@ -151,7 +151,7 @@ class SubsetAnonymity(Model):
         return {"k": int(classes.members[0]) if groups is None else groups.smallest()}
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return that no row of a single class must go: that depends on all of them."""
+        """Return zeros: whether a row must go depends on all classes together."""
         return 0 * classes.sizes
 
     def check(self, whole: Classes) -> None:
@@ -174,7 +174,7 @@ class SubsetAnonymity(Model):
 
 
 def _check_sets(given: Any) -> tuple[tuple[str, ...], ...]:
-    """Return sets of names as tuples; raise for anything else."""
+    """Return sets of names as tuples; raise `ParameterError` for anything else."""
     several = None if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     fine = several is not None and all(
         isinstance(columns, Iterable) and not isinstance(columns, str) and list(columns) for columns in several

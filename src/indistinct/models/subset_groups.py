@@ -1,8 +1,8 @@
-"""Groups of classes that share the labels of some columns: how large they are, and which classes go if some are small.
+"""Groups of classes that share the labels of some columns: their sizes, and which classes to drop if some are small.
 
-Each set of columns has groups of its own. Sets are walked in lexicographic order, so that those with the same first
-columns share what was computed of these, and threads share the sets. Where people are counted, classes are first put in
-the order of their people, so that a walk over people reads memory in its order.
+Each set of columns has its own groups. Sets are visited in lexicographic order, so that those with the same first
+columns share computed prefixes, and threads share the sets. Where people are counted, classes are first sorted by their
+people, so that a pass over people reads memory in order.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ class SetGroups:
 
 @dataclass(frozen=True, eq=False)
 class SubsetGroups:
-    """The classes of a release with the sets of columns by which they are grouped, as places in their labels."""
+    """The classes of a release with the sets of columns by which they are grouped, as indices into their labels."""
 
     classes: Classes
     sets: tuple[Columns, ...]
@@ -77,7 +77,7 @@ class SubsetGroups:
         return list(zip(sorted(self.sets), self._spread(find), strict=True))
 
     def witnesses(self, k: int, asking: Mask) -> Mask:
-        """Return a mask of classes which alone show whether groups of asking classes have k with others.
+        """Return a mask of classes that suffice to show whether groups of `asking` classes have k with others.
 
         In every group of an asking class they have k rows, or people, or all that do not ask.
         """
@@ -93,13 +93,11 @@ class SubsetGroups:
         return self._as_given(chosen)
 
     def outside(self, k: int, *, enough: int | None = None, fixed: Mask | None = None) -> Mask:
-        """Return a mask of the classes that are dropped until no group of the others has fewer than k.
+        """Return a mask of the classes to drop until no group of the others has fewer than k.
 
-        Classes that are `fixed` stay, whatever their groups are.
-
-        What is left is the largest set of classes that keeps the promise. A class of that set is never dropped, in
-        whatever order sets are looked at: its groups have k within that set alone. The search may stop as soon as more
-        than `enough` rows, or people, are dropped.
+        `fixed` classes stay, whatever their groups are. The rest is the largest set of classes that satisfies the
+        model: a class of that set is never dropped, in whatever order sets are processed, because its groups have k
+        within the set alone. The search may stop as soon as more than `enough` rows, or people, are dropped.
         """
         present, lost = self._present(), [0]
         most = self._members.sum() if enough is None else enough
@@ -128,13 +126,13 @@ class SubsetGroups:
         return np.asarray(self.classes.sizes[self._order] > 0)
 
     def _as_given(self, mask: Mask) -> Mask:
-        """Return a mask of classes in the order in which they were given."""
+        """Return a mask of classes in their original order."""
         found = np.empty_like(mask)
         found[self._order] = mask
         return found
 
     def _spread(self, work: Callable[[SetGroups], Result]) -> list[Result]:
-        """Return what some work returns for each set; threads take runs of neighbouring sets."""
+        """Return the results of `work` for each set; threads take runs of neighboring sets."""
         ordered = sorted(self.sets)
         runs = [ordered[start : start + SETS_PER_BLOCK] for start in range(0, len(ordered), SETS_PER_BLOCK)]
         if len(runs) < 2 and is_large(len(self.classes) * len(ordered)):
@@ -144,7 +142,7 @@ class SubsetGroups:
         return [each for results in several for each in results]
 
     def _groups(self, sets: Sequence[Columns]) -> Iterator[SetGroups]:
-        """Yield the groups of each of some sets, which ascend."""
+        """Yield the groups of each of some sets, given in ascending order."""
         known: Columns | None = None
         for columns in sets:
             if columns[:-1] != known:
@@ -158,7 +156,7 @@ class SubsetGroups:
                 yield SetGroups(longer, self._zeros, 1, fewer)
 
     def _prefix(self, columns: Columns) -> tuple[Codes, int]:
-        """Return the group of each class by some columns, and how many numbers such groups have."""
+        """Return the group of each class by some columns, and the range of the group numbers."""
         prefix, size = np.zeros(len(self.classes), dtype=np.int64), 1
         for column in columns:
             codes, radix = self._columns[column]
@@ -171,14 +169,14 @@ class SubsetGroups:
         return prefix, size
 
     def _hashed(self, prefix: Codes, codes: Codes, radix: int) -> tuple[Codes, int]:
-        """Return the group of each class by one column more, numbered without gaps, and how many there are."""
+        """Return the group of each class by one more column, numbered without gaps, and the number of groups."""
         longer, ids = np.empty_like(prefix), np.empty(len(prefix), dtype=np.int32)
         kernels.extend_prefix(prefix, codes, radix, longer)
         found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
         return ids.astype(np.int64), len(found)
 
     def _count(self, groups: SetGroups, alive: Mask) -> Counts:
-        """Return the rows, or people, of each group among the classes that are left."""
+        """Return the rows, or people, of each group among the classes that are not dropped."""
         table = np.empty(groups.size, dtype=np.int64)
         place = (groups.prefix, groups.codes, groups.radix)
         if self._people is None:
@@ -189,7 +187,7 @@ class SubsetGroups:
 
     @cached_property
     def _columns(self) -> tuple[tuple[Codes, int], ...]:
-        """The labels of every column one after the other, and how many numbers they have."""
+        """The labels of every column, and the range of their numbers."""
         codes = np.zeros((len(self.classes), 0)) if self.classes.labels is None else self.classes.labels.codes
         sizes = [int(column.max(initial=0)) + 1 for column in codes.T]
         kind = np.uint16 if max(sizes, default=1) <= 1 << 16 else np.int32
@@ -212,7 +210,7 @@ class SubsetGroups:
 
     @cached_property
     def _order(self) -> Codes | slice:
-        """The classes ordered by their first person; in their own order where rows are counted."""
+        """The classes ordered by their first person; in their original order where rows are counted."""
         persons = self.classes.histograms.get((PERSON,))
         if persons is None or not len(persons.codes):
             return slice(None)

@@ -9,6 +9,7 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.hierarchy.value import Taxonomy
+from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask, starts_of
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows
 from indistinct.models.base import EQUAL, HIERARCHICAL, LEARNED, ORDERED, HistogramTest, ModelWords, SensitiveModel
@@ -59,7 +60,7 @@ class TCloseness(SensitiveModel):
             Number("from 0 to 1", low=0, high=1),
             start="0.2",
         ),
-    ]
+    ] = REQUIRED
     distance: Annotated[
         Distance,
         Parameter(
@@ -70,12 +71,12 @@ class TCloseness(SensitiveModel):
 
     @property
     def needs_hierarchies(self) -> tuple[str, ...]:
-        """The sensitive column, where its values are as far apart as its hierarchy says."""
+        """The sensitive column, where distances come from its hierarchy."""
         return (self.sensitive,) if self.distance == "hierarchical" else ()
 
     @property
     def ordered(self) -> tuple[Key, ...]:
-        """The sensitive column, where its order makes the distance."""
+        """The sensitive column, where distances come from the order of its values."""
         return self.keys if self.distance == "ordered" else ()
 
     def violations(self, classes: Classes) -> Mask:
@@ -112,12 +113,12 @@ class TCloseness(SensitiveModel):
         return {"t": float(self._distances(classes)[classes.sizes > 0].max())} if classes.rows else {}
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return how many rows of each class must go before the rest can be within `t`, and so in any split of it.
+        """Return how many rows of each class must be suppressed before any split of the rest can be within `t`.
 
-        What remains after a split is a union of parts within `t`, and the distance is convex: it is within `t` itself.
-        Distances are at most 1, so n rows at distance d lose at least (d - t) / (1 - t) of n. Where all values are
-        equally far apart more is known: each row that goes takes at most 1 from the excess of the rest's counts over
-        the table's shares, and of m rows that remain the excess is at most t·m.
+        The rest after a split is a union of parts within `t`, and the distance is convex, so the rest is within `t`
+        itself. Distances are at most 1, so n rows at distance d lose at least (d - t) / (1 - t) of n. Where all values
+        are equally far apart more is known: each row that goes takes at most 1 from the excess of the rest's counts
+        over the table's shares, and of m rows that remain the excess is at most t·m.
         """
         t, sizes = self.t + 2 * _NOISE, classes.sizes
         if self.distance == "equal":
@@ -156,7 +157,7 @@ class TCloseness(SensitiveModel):
 
 
 def _equal(histogram: Histogram, sizes: Counts) -> Floats:
-    """Half the L1 distance, as the mass that a class has in excess; values that it lacks need no entry."""
+    """Half the L1 distance, as the mass by which a class exceeds the table; values that it lacks need no entry."""
     owners = histogram.owners()
     excess = histogram.counts / sizes[owners] - _shares(histogram.reference)[histogram.codes]
     return per_class(np.add, np.maximum(excess, 0.0), indptr=histogram.indptr)
@@ -181,7 +182,7 @@ def _ordered_distance(histogram: Histogram, sizes: Counts) -> Floats:
     table = np.cumsum(histogram.reference, dtype=np.int64)
     area = np.concatenate([[0], np.cumsum(table)])
     rows = int(table[-1])
-    # The first place where the table's share exceeds the class's; where both are equal, either side has the same area.
+    # The first index where the table's share exceeds the class's; where both are equal, either side has the same area.
     crossing = np.searchsorted(table / rows, running / sizes[owners], side="right").clip(starts, ends)
     below = (crossing - starts) * running / sizes[owners] - (area[crossing] - area[starts]) / rows
     above = (area[ends] - area[crossing]) / rows - (ends - crossing) * running / sizes[owners]

@@ -1,7 +1,7 @@
-"""How many people of a population are unique in it, estimated from the class sizes of a sample.
+"""Estimators of the number of people who are unique in a population, from the class sizes of a sample.
 
-A class of the sample with one row may belong to a population class of one person or of many. Each estimator assumes
-something of how population classes are distributed; none of them sees the population.
+A class of the sample with one row may belong to a population class of one person or of many. Each estimator assumes a
+distribution of population classes; none of them sees the population.
 """
 
 import math
@@ -15,7 +15,7 @@ from indistinct.machine.arrays import Codes, Counts
 
 # Dankar et al. 2012: up to this sampling fraction Pitman's model is the most accurate.
 SMALL_FRACTION = 0.1
-# Where parameters are looked for: logarithms of θ + α and of r, the logit of p. An optimum at an end is none.
+# Search intervals: logarithms of θ + α and of r, the logit of p. An optimum at an end of one is rejected.
 _SCALES, _SHAPES, _LOGITS = (-15.0, 45.0), (-9.0, 9.0), (-30.0, 30.0)
 _LARGEST_ALPHA = 1.0 - 1e-4
 _NEAR, _GRID, _STIRLING = 1e-5, 24, 1e4
@@ -24,9 +24,9 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 @dataclass(frozen=True, slots=True)
 class UniquenessEstimates:
-    """The share of a population that is unique in it, by estimator; None where an estimator has no solution.
+    """The estimated share of a population that is unique in it, by estimator; None where one has no solution.
 
-    `dankar` is the one that the rule of Dankar et al. chooses, and `used` names it.
+    `dankar` is the estimate that the rule of Dankar et al. chooses, and `used` the name of its estimator.
     """
 
     zayatz: float
@@ -44,7 +44,7 @@ class UniquenessEstimates:
 
     @property
     def by_name(self) -> Mapping[str, float | None]:
-        """Return the estimates that assume one model each."""
+        """Return the estimates of single models."""
         return {"zayatz": self.zayatz, "pitman": self.pitman, "snb": self.snb}
 
     @property
@@ -74,9 +74,9 @@ def estimate_uniques(sizes: Counts, population_size: int) -> UniquenessEstimates
 
 
 def estimate_by(sizes: Counts, population_size: int, *, estimator: str) -> float | None:
-    """Return what one estimator says, "dankar" for the one that the rule chooses; None where it has no solution.
+    """Return the estimate of one estimator ("dankar": the one that the rule chooses); None if it has no solution.
 
-    The same numbers as those of `estimate_uniques`, without what is not asked for: a search asks for many nodes.
+    The numbers are those of `estimate_uniques`, without computing the other estimates: a search needs many.
     """
     counts = SizeCounts.of(np.asarray(sizes), population_size)
     if not counts.uniques:
@@ -97,7 +97,7 @@ def estimate_by(sizes: Counts, population_size: int, *, estimator: str) -> float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SizeCounts:
-    """How many classes of a sample have each size, ascending, and how large its population is."""
+    """How many classes of a sample have each size, ascending, and the size of its population."""
 
     sizes: Codes
     classes: Codes
@@ -109,7 +109,7 @@ class SizeCounts:
 
     @classmethod
     def of(cls, sizes: Codes, population: int) -> "SizeCounts":
-        """Count the sizes of classes; raise `ParameterError` for a population that cannot be theirs."""
+        """Count the sizes of classes; raise `ParameterError` for a population smaller than the sample."""
         number = np.bincount(sizes[sizes > 0].astype(np.int64))
         occurring = np.flatnonzero(number)
         counts = cls(occurring, number[occurring], int(population))
@@ -146,7 +146,7 @@ def zayatz_share(counts: SizeCounts) -> float:
     Bayes' rule then says which part of the sample uniques are unique in the population as well.
     """
     population, rows = counts.population, counts.rows
-    # P(one row is drawn from a class of i) is i·π times the chance that none of the i - 1 others is drawn.
+    # P(one row is drawn from a class of i) is i·π times the probability that none of the i - 1 others is drawn.
     steps = np.arange(max(int(counts.sizes[-1]) - 1, 0), dtype=np.float64)
     with np.errstate(divide="ignore"):
         missed = np.log(np.maximum(population - rows - steps, 0.0) / (population - 1 - steps).clip(1.0))
@@ -157,9 +157,9 @@ def zayatz_share(counts: SizeCounts) -> float:
 
 
 def pitman_share(counts: SizeCounts) -> float | None:
-    """Return the share under Pitman's sampling formula (Hoshino 2001), its two parameters by maximum likelihood.
+    """Return the share under Pitman's sampling formula (Hoshino 2001), with two parameters by maximum likelihood.
 
-    α is looked for in [0, 1). None where the likelihood grows without end, as in a sample whose rows are all unique.
+    α is in [0, 1). None where the likelihood has no maximum, as in a sample whose rows are all unique.
     """
     if counts.number in (1, counts.rows):
         return None
@@ -176,7 +176,7 @@ def pitman_share(counts: SizeCounts) -> float | None:
     scale, _ = best(alpha)
     if alpha > _LARGEST_ALPHA - _NEAR or not _inner(scale, _SCALES):
         return None
-    # The chance that one person stays alone while all others come, one after the other.
+    # The probability that one person stays alone while all others are added, one after another.
     first, others = math.exp(scale), counts.population - 1
     return math.exp(min(_gamma_ratio(first, others) - _gamma_ratio(first - alpha + 1, others), 0.0))
 
@@ -192,8 +192,8 @@ def snb_share(counts: SizeCounts) -> float | None:
     """Return the share under the sliding negative binomial (Chen and Keller-McNulty 1998), by maximum likelihood.
 
     A population class has one person and a negative binomial number of others. Its rows in a sample are then at most
-    one for the first and again a negative binomial number for the others; classes without rows are not seen.
-    None where the likelihood grows without end.
+    one for the first and again a negative binomial number for the others; classes without rows are not observed. None
+    where the likelihood has no maximum.
     """
     if counts.fraction >= 1:
         return counts.uniques / counts.rows
@@ -206,7 +206,7 @@ def snb_share(counts: SizeCounts) -> float | None:
     logit, _ = best(shape)
     if shape < _SHAPES[0] + _NEAR or not _inner(logit, _LOGITS):
         return None
-    # In a sample the odds of the others' distribution are those of the population, divided by the fraction.
+    # In a sample the odds of the others' distribution are those of the population divided by the sampling fraction.
     odds, r = math.exp(logit) * counts.fraction, math.exp(shape)
     alone = -r * math.log1p(1 / odds)
     return math.exp(alone) / (1 + r / odds)

@@ -10,7 +10,7 @@ from indistinct.models import Model, SubsetAnonymity
 from indistinct.models.base import THRESHOLD, ModelWords
 from indistinct.schema import Schema
 
-# What follows from a parameter, under another name.
+# Names of quantities that follow from a parameter.
 FOLLOWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("beta", "gain", lambda beta: number(1 + beta)),
     ("delta", "ratio", lambda delta: number(2 ** min(delta, 1000))),
@@ -19,7 +19,7 @@ FOLLOWS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
 
 
 def words_of(kind: type[Model]) -> ModelWords:
-    """Return how a model is presented; one of another package by the first line of its docstring."""
+    """Return a model's title and description; for a model of another package, the first line of its docstring."""
     if kind.words is not None:
         return kind.words
     summary = (kind.__doc__ or kind.name).strip().partition("\n")[0]
@@ -27,7 +27,7 @@ def words_of(kind: type[Model]) -> ModelWords:
 
 
 def promise_for_one(model: Model, schema: Schema) -> str:
-    """Return the guarantee of a model for one person, in a sentence with its figures.
+    """Return the guarantee of a model for one person, as a sentence with its figures.
 
     >>> from indistinct.models import KAnonymity
     >>> promise_for_one(KAnonymity(11), Schema(quasi=["age", "sex", "zip"], person=["id"]))
@@ -45,7 +45,7 @@ def promise_for_one(model: Model, schema: Schema) -> str:
 
 
 def _figures(model: Model) -> dict[str, str]:
-    """Return the parameters of a model in words, shares also as per cents, and what follows from them."""
+    """Return the parameters of a model as text, shares also in percent, and what follows from them."""
     told: dict[str, str] = {}
     for each in fields(model):  # type: ignore[arg-type]  # every model is a dataclass
         value = getattr(model, each.name)

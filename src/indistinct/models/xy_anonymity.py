@@ -1,4 +1,4 @@
-"""(X,Y)-anonymity: every class has enough distinct people, or other things that several rows may be about."""
+"""(X,Y)-anonymity: every class has enough distinct people, or other entities with several rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -14,21 +14,21 @@ from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.slices import joins_of, share_attributes
+from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
-from indistinct.recoding.labels import multiset_labels
 from indistinct.recoding.outputs import (
     MAIN,
     SENSITIVE,
     Assignment,
-    Buckets,
     Layout,
     OutputColumn,
     OutputTable,
     PublishedColumn,
+    multiset_labels,
 )
 from indistinct.recoding.range_columns import with_range_columns
 from indistinct.recoding.validation import check_recoding
@@ -317,19 +317,19 @@ def bucket_layout(
     `generalized` has, for each recoding of a slice, its classes and where each cell stands among its own cells.
     """
     schema = recoding.schema or Schema(quasi=recoding.names)
-    buckets = Buckets(
+    structure = Buckets(
         recoding.form, recoding.slices, tuple(name for part in recoding.generalized for name in part.names)
     )
     if recoding.form == "multiset":
         outputs = _multisets(assignment, recoding)
         slices = tuple((outputs.get(name, OutputColumn(name, name)),) for names in recoding.slices for name in names)
         roles = Schema(quasi=recoding.names, sensitive=schema.sensitive)
-        return Layout({MAIN: OutputTable(slices)}, roles, buckets=buckets)
+        return Layout({MAIN: OutputTable(slices)}, roles, structure=structure)
     if recoding.form == "tables":
         known, sensitive = (tuple(OutputColumn(name, name) for name in names) for names in recoding.slices)
         tables = {MAIN: OutputTable((known,), BUCKET), SENSITIVE: OutputTable((sensitive,), BUCKET, COUNT)}
         roles = Schema(quasi=[BUCKET], insensitive=recoding.names)
-        return Layout(tables, roles, in_source_order=False, buckets=buckets)
+        return Layout(tables, roles, in_source_order=False, structure=structure)
     joins, sliced = joins_of(recoding.slices), []
     for join in joins:  # an attribute of several slices is published by the first
         names = tuple(name for name in recoding.slices[join.index] if name not in join.shared)
@@ -337,9 +337,8 @@ def bucket_layout(
     shared = tuple(join.shared for join in joins) if share_attributes(recoding.slices) else ()
     others = [output.name for outputs in sliced for output in outputs if output.of not in schema.sensitive]
     roles = Schema(quasi=[BUCKET], sensitive=schema.sensitive, insensitive=others)
-    return Layout(
-        {MAIN: OutputTable(tuple(sliced), BUCKET, shared=shared)}, roles, in_source_order=False, buckets=buckets
-    )
+    table = OutputTable(tuple(sliced), BUCKET, shared=shared)
+    return Layout({MAIN: table}, roles, in_source_order=False, structure=structure)
 
 
 def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[OutputColumn]:

@@ -21,11 +21,11 @@ from indistinct.frequencies.passes import KeyTree
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.spill import disk_errors, nameless_file
+from indistinct.recoding.columns import NO_LEVELS, LevelBounds
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.levels import NO_LEVELS, LevelBounds
 from indistinct.recoding.summary import Style
+from indistinct.tables.addresses import check_ordinary
 from indistinct.tables.domain import Domain
-from indistinct.tables.input_files import check_ordinary
 
 KINDS = {"axis": np.int16, "cut": np.uint64, "left": np.int32, "starts": np.int64, "keys": np.uint64}
 SCHEMA = pa.schema([(name, pa.large_list(pa.from_numpy_dtype(kind))) for name, kind in KINDS.items()])

@@ -23,7 +23,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.recoding.codebook import codebook_of
 from indistinct.recoding.extend import extend_recoding
 from indistinct.recoding.kinds import ByColumn, ByRegion, RecodedColumn, Recoding, is_tree
-from indistinct.recoding.labels import written_members
+from indistinct.recoding.outputs import written_members
 from indistinct.tables.domain import Domain, Kind, read_as
 
 

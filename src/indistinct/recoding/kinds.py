@@ -13,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.budget import Budget, parse_budget
+from indistinct.frequencies.structure import Form
 from indistinct.hierarchy.builders import Suppression, declared_order
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, blocks, is_large, spread
 from indistinct.recoding import _kernels
-from indistinct.recoding.outputs import Form, RangeForm
+from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema

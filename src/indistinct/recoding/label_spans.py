@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from indistinct.hierarchy.binding import ROOT
-from indistinct.recoding.labels import OR_MISSING, WrittenRange, written_ranges
+from indistinct.hierarchy.value import ROOT
+from indistinct.recoding.outputs import OR_MISSING, WrittenRange, written_ranges
 from indistinct.tables.domain import Kind
 
 Texts = tuple[str | None, ...]

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import ParameterError, SchemaError
-from indistinct.hierarchy.binding import ROOT
+from indistinct.errors import SchemaError
+from indistinct.hierarchy.value import ROOT
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.label_spans import (
     ALL,
@@ -30,24 +30,11 @@ from indistinct.recoding.label_spans import (
     last_inside,
     span_of,
 )
-from indistinct.recoding.labels import OR_MISSING
-from indistinct.recoding.outputs import PublishedColumn, RangeForm
+from indistinct.recoding.outputs import OR_MISSING, PublishedColumn
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind
 
-FORMS: tuple[RangeForm, ...] = ("labels", "columns")
 AnyRecoding = TypeVar("AnyRecoding", bound=Recoding)
-
-
-def check_form(form: object) -> RangeForm:
-    """Return how ranges are published; raise `ParameterError` for a word that is not known."""
-    for known in FORMS:
-        if form == known:
-            return known
-    raise ParameterError(
-        f"`ranges` must be one of {', '.join(FORMS)}; got {form!r}",
-        hint="labels are texts such as [18-21]; columns are two numbers, age_from and age_to",
-    )
 
 
 def require_free_names(schema: Schema) -> None:

@@ -25,7 +25,7 @@ from indistinct.machine.arrays import Codes, empty_large
 from indistinct.recoding.by_part import ByPart, PartStore
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
 from indistinct.recoding.validation import check_recoding
-from indistinct.tables.input_files import check_ordinary, read_ordinary
+from indistinct.tables.addresses import check_ordinary, read_ordinary
 
 FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 9
 KINDS: Mapping[str, type[Recoding]] = {

@@ -13,13 +13,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
-from indistinct.hierarchy.binding import ROOT
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.value import ROOT, Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.labels import node_labels, range_labels, region_labels, set_labels, text_range_labels
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForm, NumericForms, numeric_forms
-from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.columns import INTERVALS, NumericForm, NumericForms, QuasiColumn, numeric_forms
+from indistinct.recoding.outputs import (
+    PublishedColumn,
+    node_labels,
+    range_labels,
+    region_labels,
+    set_labels,
+    text_range_labels,
+)
 from indistinct.tables.domain import Domain, Kind
 
 Extent = Literal["range", "region"]

@@ -17,8 +17,10 @@ from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.frequencies.slices import share_attributes, sharing_problem
+from indistinct.frequencies.structure import Form
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.by_part import ByPart
+from indistinct.recoding.columns import levels_of
 from indistinct.recoding.kinds import (
     BLOCK,
     ByBucket,
@@ -31,12 +33,9 @@ from indistinct.recoding.kinds import (
     Recoding,
     same_parts,
 )
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.outputs import Form
 from indistinct.recoding.summary import ColumnSummary
 from indistinct.tables.domain import Domain, ascends
-from indistinct.tables.reading import check_reading
-from indistinct.tables.value import Reading
+from indistinct.tables.value import Reading, check_reading
 
 # Codes, ranks, classes and thresholds have 32 bits; numbers of rows are exact in a float.
 MOST, MOST_ROWS = 2**31 - 1, 2**53

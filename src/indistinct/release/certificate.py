@@ -13,6 +13,7 @@ from indistinct.document.blocks import Cell, Document, Grid, JsonValues, documen
 from indistinct.document.result import Result
 from indistinct.errors import ParameterError
 from indistinct.figures import counts_of, hide_counts, short, unit_of
+from indistinct.frequencies.structure import units_of
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.outputs import MAIN
 
@@ -258,7 +259,7 @@ COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of the
 def verdict_grid(stored: JsonValues, *, caption: str | None = None) -> Grid:
     """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values."""
     caption = caption or (COUNTED_PEOPLE if stored.at("people") else COUNTED)
-    groups = groups_of(stored)
+    groups = units_of(stored.at("form"))
     rows: list[tuple[Cell, ...]] = []
     for index, verdict in enumerate(stored.at("verdicts") or ()):
         achieved = ", ".join(f"{key} = {_achieved(value)}" for key, value in verdict["achieved"].items())
@@ -276,7 +277,7 @@ def verdict_grid(stored: JsonValues, *, caption: str | None = None) -> Grid:
 
 def counted_grid(stored: JsonValues) -> Grid:
     """Return how many rows, classes and people were counted."""
-    groups = groups_of(stored)
+    groups = units_of(stored.at("form"))
     smallest = "people in the smallest" if stored.at("people") else "rows in the smallest"
     rows: list[tuple[Cell, Cell]] = [
         ("published rows", stored.figure("rows")),
@@ -297,11 +298,6 @@ def counted_grid(stored: JsonValues) -> Grid:
     if stored.at("table_version") is not None:
         rows.append(("version of the table that was read", str(stored.at("table_version"))))
     return grid("What was counted", ("counted", "number"), rows, right=("number",))
-
-
-def groups_of(stored: JsonValues) -> str:
-    """Return what rows of a release stand together in."""
-    return "classes" if stored.at("form") is None else "buckets"
 
 
 def yes_or_no(value: bool) -> str:

@@ -14,7 +14,9 @@ from indistinct.engines import lives_elsewhere, open_source
 from indistinct.engines.base import DatabaseTable, Engine, PublishedFile, Source, Transformable, further_table
 from indistinct.errors import InputError, SchemaError
 from indistinct.frequencies.count import Counted, Request
-from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets, Form
+from indistinct.frequencies.slices import Links
+from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure, structure_of
+from indistinct.recoding.outputs import MAIN, SENSITIVE
 from indistinct.recoding.transformations import Transformed
 from indistinct.release.certificate import WHOLE, certificate_path, misfit_of, table_path
 from indistinct.release.verification.evidence import published_schema
@@ -22,13 +24,17 @@ from indistinct.release.writing.delimited import MARK
 from indistinct.release.writing.guard import columns_with_marks, is_guarded, remove_guard
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.tables.addresses import address_of, is_elsewhere, without_credentials
+from indistinct.tables.addresses import (
+    address_of,
+    fetch_files,
+    is_elsewhere,
+    origin_of,
+    read_ordinary,
+    without_credentials,
+)
 from indistinct.tables.domain import Kind
-from indistinct.tables.fetched import fetch_files, origin_of
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import columns_in, open_table
-from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, is_delimited, kind_of_file
+from indistinct.tables.several import LABELLED, PARQUET, SHEETS, files_of, find_partitions, is_delimited, kind_of_file
 from indistinct.tables.value import Reading, Table, is_table
 from indistinct.view.bucket_evidence import BucketEvidence, count_buckets
 
@@ -55,30 +61,42 @@ class BucketTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenedTables:
-    """The opened tables of a release, how they show buckets if they do, and where the first one lies.
+    """The opened tables of a release, their structure, and where the first one lies.
 
     `sources` are read without the apostrophes that guard texts from spreadsheets; `stored` are the tables as the files
-    have them, empty where there is no difference to look for.
+    have them, empty where there is no difference to look for. `only_certified`: it is the certificate alone that says
+    that the release is in buckets.
     """
 
     engine: Engine
     sources: Mapping[str, Source]
-    buckets: Buckets | None = None
+    structure: Structure = CLASSES
     path: Path | None = None
     stored: Mapping[str, Source] = field(default_factory=dict)
+    only_certified: bool = False
+
+    @property
+    def distrusted(self) -> bool:
+        """Whether the certificate says that the release is in buckets, and it was opened as classes all the same."""
+        return self.structure.whole_rows and not certified_structure(certificate_of(self)).whole_rows
 
     def in_buckets(
         self, schema: Schema, *, reference: Counted | None = None, light: bool | None = None
     ) -> BucketEvidence:
         """Count a release in buckets, with what was counted on its original where that is known."""
-        if self.buckets is None:
+        buckets = self.structure.buckets
+        if buckets is None:
             raise AssertionError("only a release in buckets is counted by them")
 
         def count(name: str, request: Request) -> Counted:
             return self.engine.count(self.sources[name], request)
 
         rows = self.sources[MAIN].rows
-        return count_buckets(count, self.buckets, schema, rows=rows, reference=reference, light=light)
+        return count_buckets(count, buckets, schema, rows=rows, reference=reference, light=light)
+
+    def links(self, schema: Schema) -> Links | None:
+        """Return what links people to sensitive values across slices; None where everything in a row stays together."""
+        return None if self.structure.buckets is None else self.in_buckets(schema).links
 
     @property
     def main(self) -> Source:
@@ -161,6 +179,31 @@ def open_published(
     return OpenedTables(where, sources, published.buckets, main.path)
 
 
+def open_release(
+    release: Any,
+    schema: Schema,
+    algorithm: Algorithm | None,
+    reading: Reading | None,
+    where: Mapping[str, Any],
+    *,
+    by_certificate: bool,
+) -> OpenedTables:
+    """Open the tables of a release; a file is in buckets where its algorithm or its certificate says so."""
+    place = Path(release) if isinstance(release, str) else release
+    if isinstance(place, DatabaseTable):
+        found = read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate)
+        opened = open_published(found, schema)
+    elif isinstance(place, Path) and (where.get("table") or address_of(place) is not None or place.is_file()):
+        found = read_release(
+            place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
+        )
+        opened = open_published(found, schema).without_guard()
+    else:
+        return open_published(release, schema, engine=where["engine"], memory=where["memory"]).without_guard()
+    named = algorithm is not None and algorithm.traits.buckets
+    return replace(opened, only_certified=opened.structure.buckets is not None and not named)
+
+
 def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
     """Return a release and how it is read, if it is a text file."""
     is_path = isinstance(published, str | Path | list | tuple) and not lives_elsewhere(published)
@@ -228,13 +271,12 @@ def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path
     return certificate.get("output_digest") == digest_of(path) and (apart is None or second == digest_of(apart))
 
 
-def buckets_in(certificate: Mapping[str, Any] | None) -> Buckets | None:
-    """Return how a release shows its buckets, as its certificate tells it: columns and generalized attributes."""
-    if certificate is None or certificate.get("form") not in ("sliced", "tables", "multiset"):
-        return None
-    columns = certificate.get("columns")
-    slices = tuple(map(_names, columns)) if isinstance(columns, list) else ()
-    return Buckets(certificate["form"], slices, _names(certificate.get("generalized")))
+def certified_structure(certificate: Mapping[str, Any] | None) -> Structure:
+    """Return the structure of a release as its certificate tells it; without one that is the structure of classes."""
+    told = certificate or {}
+    columns = told.get("columns")
+    slices = map(_names, columns) if isinstance(columns, list) else ()
+    return structure_of(told.get("form"), slices, _names(told.get("generalized")))
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -261,11 +303,11 @@ def read_release(
     if isinstance(path, DatabaseTable):
         return _in_database(path, schema, algorithm, by_certificate=by_certificate)
     present = columns_in(path, how)
-    buckets = _buckets(schema, algorithm, read_certificate(path), by_certificate=by_certificate)
-    if buckets is None:
+    structure = _structure(schema, algorithm, read_certificate(path), by_certificate=by_certificate)
+    if structure.buckets is None:
         return _open(path, how, present, also=published_schema(schema, present).quasi, where=options)
     apart = None
-    if buckets.form == "tables":
+    if structure.two_tables:
         second = table_path(path, SENSITIVE)
         if address_of(second) is None and not second.exists():
             raise InputError(
@@ -273,35 +315,37 @@ def read_release(
                 hint="keep both tables in one folder, under the names that they were written with",
             )
         apart = _open(second, how, columns_in(second, how), where=options)
-    return BucketTable(
-        _open(path, how, present, where=options), buckets.slices, buckets.form, apart, buckets.generalized
-    )
+    return _in_buckets(_open(path, how, present, where=options), structure.buckets, apart)
 
 
-def _buckets(
+def _in_buckets(table: Source, buckets: Buckets, apart: Source | None) -> BucketTable:
+    return BucketTable(table, buckets.slices, buckets.form, apart, buckets.generalized)
+
+
+def _structure(
     schema: Schema, algorithm: Algorithm | None, certificate: Mapping[str, Any] | None, *, by_certificate: bool
-) -> Buckets | None:
-    """Return how a release shows its buckets, as its algorithm and its certificate say; None for classes."""
-    written = buckets_in(certificate)
+) -> Structure:
+    """Return the structure of a release, as its algorithm and its certificate say."""
+    written = certified_structure(certificate)
     if algorithm is None or not algorithm.traits.buckets:
-        return written if by_certificate else None
-    return algorithm.buckets(schema, written)
+        return written if by_certificate else CLASSES
+    return algorithm.structure(schema, written)
 
 
 def _in_database(
     place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
 ) -> Source | BucketTable:
     main = open_source(place)[1]
-    buckets = _buckets(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
-    if buckets is None:
+    structure = _structure(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
+    if structure.buckets is None:
         return main
-    apart = open_source(further_table(place, SENSITIVE))[1] if buckets.form == "tables" else None
-    return BucketTable(main, buckets.slices, buckets.form, apart, buckets.generalized)
+    apart = open_source(further_table(place, SENSITIVE))[1] if structure.two_tables else None
+    return _in_buckets(main, structure.buckets, apart)
 
 
-def require_original(buckets: Buckets, columns: Sequence[str]) -> None:
-    """Raise unless a table has every column of the release in buckets that it is compared with."""
-    missing = [name for names in buckets.slices for name in names if name not in columns]
+def require_original(structure: Structure, columns: Sequence[str]) -> None:
+    """Raise unless a table has every column of the slices of the release that it is compared with."""
+    missing = [name for name in structure.attributes if name not in columns]
     if missing:
         raise SchemaError(
             f"the original has no column {', '.join(map(repr, missing))}, which the release has",

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from indistinct.engines import chosen_engine, memory_engine, open_source
 from indistinct.engines.base import PublishedFile, Source
-from indistinct.recoding.outputs import Buckets
+from indistinct.frequencies.structure import Structure
 from indistinct.release.certificate import table_path
 from indistinct.release.opening import OpenedTables
 from indistinct.release.writing.places import FilePlace, WrittenTables
@@ -36,7 +36,7 @@ class SourcesOnDemand(Mapping[str, Source]):
         return len(self.names)
 
 
-def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) -> OpenedTables:
+def published_tables(tables: Mapping[str, pa.Table], structure: Structure) -> OpenedTables:
     """Return the tables of a release that was made here, each opened when it is first used.
 
     Written files that are too large for memory are read where they lie; all others are in memory.
@@ -47,7 +47,7 @@ def published_tables(tables: Mapping[str, pa.Table], buckets: Buckets | None) ->
         where = chosen_engine(tables.place.path)
         if where.name != engine.name:
             engine, open_one = where, partial(_open_written, tables.place, where.name)
-    return OpenedTables(engine, SourcesOnDemand(tuple(tables), open_one, {}), buckets)
+    return OpenedTables(engine, SourcesOnDemand(tuple(tables), open_one, {}), structure)
 
 
 def _open_in_memory(tables: Mapping[str, pa.Table], name: str) -> Source:

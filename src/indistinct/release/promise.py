@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import Source
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity, Model
@@ -18,11 +18,10 @@ from indistinct.models.of_people import in_people
 from indistinct.models.registry import parse_model
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.schema import BUCKET, COUNT, Schema, require_schema
+from indistinct.schema import Schema, require_schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
-from indistinct.tables.inference import mixture_of, spellings
-from indistinct.tables.likely import JUDGED, Notation, likely_notation
+from indistinct.tables.inference import JUDGED, Notation, likely_notation, mixture_of, spellings
 from indistinct.tables.notation import is_time, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
@@ -54,8 +53,7 @@ def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Sche
     for part in parts[1:]:
         wanted = wanted & part
     wanted.require_quasi(schema.quasi)
-    if algorithm.traits.buckets:
-        _check_buckets(schema, wanted, algorithm)
+    algorithm.require_roles(schema, wanted)
     return in_people(wanted, schema.person)
 
 
@@ -65,26 +63,6 @@ def judging(model: Model | str, schema: Schema) -> Model:
     parsed = parse_model(model) if isinstance(model, str) else model
     parsed.require_quasi(schema.quasi)
     return in_people(parsed.resolved(schema.sensitive), schema.person)
-
-
-def _check_buckets(schema: Schema, model: Model, algorithm: Algorithm) -> None:
-    """Raise for columns that a release in buckets cannot have, and for a model that looks at what it does not show."""
-    if schema.person:
-        raise SchemaError(
-            f"{algorithm.name} publishes buckets and cannot count people",
-            hint="give the column the role identifier and keep one row a person, or use an algorithm with classes",
-        )
-    for name in (BUCKET, COUNT):
-        if name in schema.published:
-            raise SchemaError(
-                f"a release in buckets adds a column {name!r}, and the table has one already", hint="rename the column"
-            )
-    for name in (name for key in model.keys for name in key):
-        if name in schema.identifiers:
-            raise SchemaError(
-                f"a release in buckets cannot be checked for column {name!r}, which is not published",
-                hint=f"leave the model out: {algorithm.name} makes a promise by itself",
-            )
 
 
 def promise_of(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:

@@ -19,11 +19,11 @@ from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import Encoded
+from indistinct.frequencies.structure import Buckets, Structure
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.models.base import Model
 from indistinct.models.registry import MODELS, all_of, parse_model
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import Buckets
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
 from indistinct.release.opening import (
@@ -31,8 +31,7 @@ from indistinct.release.opening import (
     OpenedTables,
     belongs_to,
     certificate_of,
-    open_published,
-    read_release,
+    open_release,
 )
 from indistinct.release.own_tables import published_tables
 from indistinct.release.promise import judging, promised_model, reading_again
@@ -42,7 +41,6 @@ from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.release.verification.evidence import published_schema
 from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, require_schema
-from indistinct.tables.addresses import address_of
 from indistinct.tables.frames import is_frame
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading
@@ -99,12 +97,17 @@ class Published:
     @property
     def buckets(self) -> Buckets | None:
         """How the release shows its buckets, None where it is in classes."""
-        return self.tables.buckets
+        return self.structure.buckets
+
+    @property
+    def structure(self) -> Structure:
+        """Whether the release is in classes or in buckets, and what follows of that."""
+        return self.tables.structure
 
     @property
     def recoded(self) -> tuple[str, ...]:
         """The columns whose values were recoded: quasi-identifiers, or what was generalized before bucketization."""
-        return tuple(self.schema.quasi) if self.buckets is None else tuple(self.buckets.generalized)
+        return self.structure.recoded(self.schema)
 
     @property
     def path(self) -> Path | None:
@@ -277,15 +280,14 @@ def describe_release(
     algorithm = _parse(known.get("algorithm"), parse_algorithm)
     where: dict[str, Any] = {"engine": known.get("engine") or "auto", "memory": known.get("memory")}
     where["table"] = known.get("database_table")
-    tables = _open(release, schema, algorithm, known.get("reading"), where, by_certificate=trusting)
-    named = isinstance(release, BucketTable) or (algorithm is not None and algorithm.traits.buckets)
+    tables = open_release(release, schema, algorithm, known.get("reading"), where, by_certificate=trusting)
     certificate, foreign = _read_certificate(tables)
     bare = Published(
         tables,
         schema,
         {} if foreign else certificate,
         foreign_certificate=foreign,
-        form_by_certificate=tables.buckets is not None and not named,
+        form_by_certificate=tables.only_certified,
         engine=str(where["engine"]),
         memory=known.get("memory"),
     )
@@ -312,7 +314,7 @@ def _of_release(release: Release) -> Published:
     # Of a release that was made part by part no more is known than its file shows, and the metrics that add up.
     made = release.check.assignment is not None
     return Published(
-        published_tables(release.tables, release.buckets),
+        published_tables(release.tables, release.structure),
         release.check.schema,
         release.certificate.to_json(),
         model=release.check.model,
@@ -381,27 +383,6 @@ def _named_algorithm(known: Knowledge) -> Algorithm | None:
     """Return the algorithm that is named; one that chooses among others does not say which it was."""
     named = _parse(known.get("algorithm"), parse_algorithm)
     return None if named is not None and named.chooses else named
-
-
-def _open(
-    release: Any,
-    schema: Schema,
-    algorithm: Algorithm | None,
-    reading: Reading | None,
-    where: Mapping[str, Any],
-    *,
-    by_certificate: bool,
-) -> OpenedTables:
-    """Open the tables of a release; a file is in buckets where its algorithm or its certificate says so."""
-    place = Path(release) if isinstance(release, str) else release
-    if isinstance(place, Path) and (where.get("table") or address_of(place) is not None or place.is_file()):
-        found = read_release(
-            place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
-        )
-        return open_published(found, schema).without_guard()
-    if isinstance(place, DatabaseTable):
-        return open_published(read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate), schema)
-    return open_published(release, schema, engine=where["engine"], memory=where["memory"]).without_guard()
 
 
 def _parse(given: Any, parse: Callable[[Any], Value], *, paths: bool = False) -> Value | None:

@@ -21,6 +21,7 @@ from indistinct.engines.spark.source import frame_of
 from indistinct.errors import Feasible, InfeasibleError, InputError, MissingExtraError
 from indistinct.figures import count_unit, share_above
 from indistinct.frequencies.count import Counted
+from indistinct.frequencies.structure import Buckets, Structure, units_of
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
@@ -30,7 +31,7 @@ from indistinct.models.base import Model
 from indistinct.recoding.assign import assign
 from indistinct.recoding.intervals import RangeColumn, interval_structs, pandas_intervals, range_column
 from indistinct.recoding.kinds import Recoding, digest
-from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.storage import files_of_recoding
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import SMALLEST, About, Certificate, Overlap
@@ -107,7 +108,7 @@ class Release(Result):
 
     def __repr__(self) -> str:
         shown = self.certificate
-        return f"<Release of {shown.rows} rows in {shown.classes} {'classes' if shown.form is None else 'buckets'}>"
+        return f"<Release of {shown.rows} rows in {shown.classes} {units_of(shown.form)}>"
 
     def document(self) -> Document:
         """Return the certificate as a document under a title of the release; no row is in it."""
@@ -147,7 +148,12 @@ class Release(Result):
     @property
     def buckets(self) -> Buckets | None:
         """How the release shows its buckets, if it has any."""
-        return self.check.buckets
+        return self.structure.buckets
+
+    @property
+    def structure(self) -> Structure:
+        """Whether the release is in classes or in buckets, and what follows of that."""
+        return self.check.structure
 
     def classes(self) -> pa.Table:
         """Return the equivalence classes: what each shows, and its number of rows."""
@@ -335,12 +341,20 @@ def publish(
     kinds = {name: each.kind for name, each in job.pseudonyms.items()}
     about = About(job.algorithm, digest(job.recoding), seeded=seeded, warnings=job.warnings, overlap=job.overlap)
     about = replace(about, pseudonyms=kinds, sample=job.sample, table_version=job.source.reading.version)
-    buckets = assignment.layout.buckets
     others = None
     if job.population is not None:
         others = count_people(Population(job.engine, job.population, job.schema, job.recoding))
     reference = replace(job.counted, row_index=None)  # a release keeps nothing of single rows
-    check = Check(job.engine, job.schema, job.model, buckets, reference, assignment, about=about, population=others)
+    check = Check(
+        job.engine,
+        job.schema,
+        job.model,
+        assignment.layout.structure,
+        reference,
+        assignment,
+        about=about,
+        population=others,
+    )
     check = replace(check, transformations=job.recoding.transformations or {})
     keys = tuple(Path(each.key) for each in job.pseudonyms.values() if each.key is not None)
     draft = Draft(

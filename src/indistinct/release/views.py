@@ -56,7 +56,7 @@ def view_of(
     """
     require_rows(published.sources[MAIN].rows)
     known = {name: each for name, each in (hierarchies or {}).items() if name in domains}
-    if published.buckets is None:
+    if published.structure.buckets is None:
         return _of_classes(published, schema, domains, known)
     return _of_buckets(published.in_buckets(schema, light=False), schema, domains, known)
 
@@ -65,7 +65,7 @@ def _of_classes(
     published: OpenedTables, schema: Schema, domains: Mapping[str, Domain], hierarchies: Mapping[str, Hierarchy]
 ) -> View:
     table = open_table(published.sources[MAIN], published=True).data
-    quasi = _columns([domains[name] for name in schema.quasi], hierarchies)
+    quasi = _columns([domains[name] for name in schema.quasi if name in domains], hierarchies)
     classes = read_classes(table, quasi, schema=schema)
     codes, columns = dict[str, Codes](), dict[str, ShownColumn]()
     for index, column in enumerate(quasi):
@@ -87,7 +87,7 @@ def _of_buckets(
     columns = dict[str, ShownColumn]()
     for name in (name for each in evidence.slices for name in each.names if name in domains):
         own = evidence.known[name]
-        if name in evidence.buckets.generalized:
+        if name in evidence.structure.generalized:
             labels = pa.table({name: own.decode(np.arange(len(own)))})
             (cover,) = cover_of_rows(labels, _columns([domains[name]], hierarchies), schema=schema)
         else:

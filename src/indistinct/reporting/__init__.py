@@ -1,5 +1,7 @@
-"""The report about a release: what models promise, what algorithms did and what is left, for people who decide.
+"""The report about a release, for the people who decide.
 
-`facts` are found by the public functions, `editions` take away what readers of the data must not see, sections put
-the rest in words, and `render` makes one HTML page of them.
+Guarantees, what was done, and the remaining risk and utility.
+
+`facts` are computed by the public functions, `editions` remove what readers of the data must not see, sections put the
+rest in words, and `render` makes one HTML page.
 """

@@ -1,4 +1,4 @@
-"""The first sections of a report: what it is about, what for, and what was done to each column."""
+"""The first sections of a report: the release, its purpose, and what was done to each column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from indistinct.document.blocks import (
 )
 from indistinct.evaluation.assess.profiles import limits_in_words
 from indistinct.figures import count_unit, number, percent
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.job.as_command import (
     Flag,
     hierarchy_flags,
@@ -38,16 +39,14 @@ from indistinct.job.policy.writing import policy_to_toml
 from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
-from indistinct.release.certificate import counted_grid, groups_of, verdict_grid
+from indistinct.release.certificate import counted_grid, verdict_grid
 from indistinct.reporting.facts import Facts
-from indistinct.reporting.risk import risk_bars
+from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import spell
 
 MOST_POLICY = 20_000
-"""So many characters of a policy are shown; of more, its digest says which one it was."""
-ADDED = ("bucket", "count")
-"""The columns that a release in buckets has beside those of the original."""
+"""Number of characters of a policy that are shown; a longer one is identified by its digest."""
 ROLES = {"quasi": "quasi-identifier"}
 """How roles are called where their own word is none."""
 STATED = {
@@ -60,29 +59,33 @@ STATED = {
 
 
 def verdict(facts: Facts, *, internal: bool) -> Section:
-    """Say the verdict first, with the figures that it rests on; those who answer for the release sign below."""
+    """Return the verdict with the figures on which it is based, and what the release is for and who gets it.
+
+    Those responsible for the release sign below.
+    """
     stated = facts.subject.statement
+    about = [(word, told) for word, told in (("purpose", stated.purpose), ("recipient", stated.recipient)) if told]
     signed: list[tuple[str, Cell | None]] = [
         ("operator", stated.operator),
         ("reviewer", stated.reviewer),
         ("reviewed on", None),
         ("risk to be assessed again on", stated.reassess),
     ]
-    if not internal:  # readers have nothing to sign
+    if not internal:  # external readers have nothing to sign
         signed = [(word, told) for word, told in signed if told]
-    terms = [Terms(pairs) for pairs in (_key_figures(facts), tuple(signed)) if pairs]
-    return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts), *terms))
+    terms = [Terms(pairs) for pairs in (_key_figures(facts), (*about, *signed)) if pairs]
+    return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts.subject, facts.json("assess")), *terms))
 
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
-    """Return what everybody asks first: how many are published, in which groups, at which risk and cost."""
+    """Return the key figures: rows and classes, risk and cost."""
     told, risk, cost = (facts.json(name) for name in ("certificate", "assess", "measure"))
     found: list[tuple[str, Cell | None]] = []
     if told is not None:
         found.append(("published rows", told.figure("rows")))
-        found.append((groups_of(told), _groups_in_words(told)))
-    # In buckets quasi-identifiers are published as they are: what a bucket hides is a value, and nobody's row.
-    if risk is not None and risk.at("form") is None and risk.at("prosecutor", "highest") is not None:
+        found.append((units_of(told.at("form")), _groups_in_words(told)))
+    # In buckets quasi-identifiers are unmodified: a bucket hides values, not the row of a person.
+    if risk is not None and facts.subject.structure.hides_rows and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
         found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
@@ -95,7 +98,7 @@ def _groups_in_words(told: JsonValues) -> str:
 
 
 def summary(facts: Facts) -> Section:
-    """Say what was promised, whether it holds, and what was counted."""
+    """Return the guarantees, whether they are satisfied, and the counts."""
     told = facts.json("certificate")
     blocks: list[Block] = []
     if told is None:
@@ -111,14 +114,14 @@ def summary(facts: Facts) -> Section:
 
 
 def _promises(facts: Facts, told: JsonValues) -> list[Block]:
-    """Say what each promise means for one person."""
+    """Return what each guarantee means for one person."""
     models = [parse_model_or_none(str(each["model"])) for each in told.at("verdicts") or ()]
     said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
     return [Listing(said)] if said else []
 
 
 def _open(facts: Facts) -> list[Block]:
-    """Say the verdict first: what is open, what holds, and what nobody looked at."""
+    """Return the verdict: what is open, what is satisfied, and what was not checked."""
     verdict = facts.json("verdict")
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
@@ -132,7 +135,10 @@ def _open(facts: Facts) -> list[Block]:
 
 
 def _verdict(facts: Facts, told: JsonValues) -> list[Block]:
-    """Say whether promises hold, and who counted: this report, or whoever wrote the certificate beside the file."""
+    """Return whether guarantees are satisfied, and who counted.
+
+    This report, or the writer of the file's certificate.
+    """
     holds, not_here = bool(told.at("holds")), facts.reasons.get("certificate")
     if not_here is not None:
         said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
@@ -142,14 +148,14 @@ def _verdict(facts: Facts, told: JsonValues) -> list[Block]:
     by = "in people, by what is published of their rows" if told.at("people") else "on the published table"
     said = f"The privacy guarantee is satisfied, counted {by}." if holds else "The privacy guarantee is NOT satisfied."
     verdict = facts.json("verdict")
-    # Nothing is good beside something that is open.
+    # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
     return [Notice(said, tone), verdict_grid(told), counted_grid(told)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
-    """Say which release this is about, by digests."""
+    """Return what identifies the release: digests, versions and settings."""
     subject, told = facts.subject, facts.json("certificate")
     name = file_name_of(subject)
     pairs: list[tuple[str, Cell | None]] = [
@@ -207,7 +213,7 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
 
 
 def _by_flags(subject: Subject, name: str | None) -> list[Block]:
-    """Return the command that makes a release again which no policy describes, as far as it is known."""
+    """Return the command that makes a release without a policy again, as far as known."""
     found, written = flags_of(subject), quote(name or "release.parquet")
     lines = (
         f"indistinct anonymize ORIGINAL {' '.join(found.making)} -o {written}",
@@ -218,7 +224,7 @@ def _by_flags(subject: Subject, name: str | None) -> list[Block]:
 
 
 def purpose(facts: Facts, *, internal: bool) -> Section:
-    """Say what the release is for, for whom, and which attackers are assumed."""
+    """Return the purpose and the recipients of the release, and the assumed attackers."""
     stated = facts.subject.statement
     blocks: list[Block] = []
     pairs = [(key, getattr(stated, key)) for key in ("purpose", "recipient") if getattr(stated, key)]
@@ -240,7 +246,7 @@ def _list_assumed(facts: Facts) -> tuple[str, ...]:
     schema, told = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
-    groups = "class" if told is None or groups_of(told) == "classes" else "bucket"
+    groups = unit_of(None if told is None else told.at("form"))
     found = [
         f"an attacker who knows that a {people} is in the table, and all of: {known} (prosecutor)",
         f"an attacker who knows the same, but not whether the person is in the table (journalist): no safer than the "
@@ -276,7 +282,7 @@ def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
 
 
 def columns(facts: Facts, *, internal: bool) -> Section:
-    """Say of every column which role it has, why, what was done to it, and what it lost."""
+    """Return for every column its role with the reason, what was done to it, and its loss."""
     found = facts.json("columns")
     rows: list[tuple[Cell, ...]] = []
     reasons = any(each.get("reason") for each in (found.content if found else {}).values())
@@ -300,17 +306,17 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     if internal and not any(each.get("before") for each in (found.content if found else {}).values()):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
-    if facts.subject.in_buckets:
+    added = facts.subject.structure.added_columns
+    if added:
         blocks.append(Paragraph("The column `bucket` was added: rows with the same number are in one bucket."))
-        unknown = [name for name in unknown if name not in ADDED]
-    unknown = [name for name in unknown if name not in facts.subject.pseudonyms]
+    unknown = [name for name in unknown if name not in (*added, *facts.subject.pseudonyms)]
     if unknown:
         blocks.append(Notice(f"Columns that were added or have no role: {', '.join(unknown)}", "warning"))
     return Section("columns", "Columns", tuple(blocks))
 
 
 def labelled_columns(found: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
-    """Return what a statistics program calls columns and their codes, of those that it calls anything."""
+    """Return the labels of columns and codes of a statistics program, for the columns that have any."""
     return [
         (name, each.get("label") or "–", ", ".join(f"{code} = {label}" for code, label in each["codes"].items()) or "–")
         for name, each in found.items()
@@ -328,7 +334,7 @@ def _text(found: Any, name: str, key: str, absent: str = "–") -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlagsOfRelease:
-    """Flags for a shell: those of `anonymize`, those of commands that judge a file, and what no flag can say."""
+    """Shell flags: those of `anonymize`, those of commands that assess a file, and notes on what no flag expresses."""
 
     making: tuple[str, ...]
     judging: tuple[str, ...]
@@ -343,13 +349,13 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
     both = [
         *role_flags(subject.schema),
         *hierarchy_flags(subject.published.used_hierarchies, same_values=True),
-        # The roles say again whether a model counts rows or people.
+        # The roles decide again whether a model counts rows or people.
         *(() if model is None else (("--model", part.spec()) for part in model.parts())),
         *transformation_flags(transformations),
         *pseudonym_flags(declared),
     ]
     algorithm = _algorithm_flags(subject)
-    judging = [*both, *(algorithm if subject.in_buckets else [])]
+    judging = [*both, *(algorithm if subject.structure.told_by_algorithm else [])]
     dropped = () if recoding is None else suppression_flags(recoding.budget)
     drawn = subject.file_certificate.get("sample")
     making = [*both, *algorithm, *dropped, *([("--sample", repr(drawn))] if drawn else [])]
@@ -366,7 +372,7 @@ def flags_of(subject: Subject) -> FlagsOfRelease:
 
 
 def _algorithm_flags(subject: Subject) -> list[Flag]:
-    """Return the flag of how the release was made: as its certificate says, else as it was told."""
+    """Return the flag of the algorithm: from the certificate, otherwise as given."""
     made_by = subject.published.made_by
     named = subject.file_certificate.get("algorithm") or (None if made_by is None else spell(made_by))
     return [("--algorithm", str(named))] if named else []

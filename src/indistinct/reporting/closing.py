@@ -1,4 +1,4 @@
-"""The last sections of a report: why this solution, earlier releases, known limits, words."""
+"""The last sections of a report: why this solution, earlier releases, known limits, glossary."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -40,7 +40,7 @@ HISTORY = (
 
 
 def why(facts: Facts, *, internal: bool) -> Section:
-    """Say why the release is as it is: what was tried, and what limits it."""
+    """Return why this solution was chosen: what was tried, and what limits it."""
     blocks: list[Block] = []
     if not internal:
         blocks.append(Notice(facts.why_not("why")))
@@ -53,7 +53,7 @@ def why(facts: Facts, *, internal: bool) -> Section:
 
 
 def _explain_no_choice(facts: Facts) -> Block:
-    """Say why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
+    """Return why there is no choice to explain: the algorithm was named, or this is not the run that chose it."""
     subject, told = facts.subject, facts.json("certificate")
     if subject.applied:
         return Paragraph("A stored recoding was applied: nothing was searched for this table.")
@@ -70,7 +70,7 @@ def _explain_no_choice(facts: Facts) -> Block:
 
 
 def earlier(facts: Facts) -> Section:
-    """Say what this release and earlier ones tell together."""
+    """Return what this release and earlier ones reveal together."""
     told = facts.json("certificate")
     overlap = told and told.at("overlap")
     if told is None or not overlap:
@@ -92,7 +92,7 @@ def earlier(facts: Facts) -> Section:
 
 
 def limits(facts: Facts) -> Section:
-    """Say what is not promised."""
+    """Return what is not guaranteed."""
     return Section("limits", "Known limits", (Listing(tuple(_limits(facts))),))
 
 
@@ -113,8 +113,7 @@ def _limits(facts: Facts) -> Iterator[str]:
     yield "It may be learned that a person is in the table, or is not: no model here prevents that."
     yield "Releases about the same people may tell together what each hides alone, also releases by others."
     yield "Algorithms are public and recode no more than needed, which itself tells something (minimality)."
-    if facts.subject.in_buckets:
-        yield "In buckets, quasi-identifiers may be unmodified: who is in the table may be seen."
+    yield from facts.subject.structure.limits
     yield "An attack that fails here shows that this attack fails, not that none succeeds."
     yield "This is no differential privacy: the guarantee depends on what others know."
     if facts.reasons.get("why"):
@@ -122,6 +121,6 @@ def _limits(facts: Facts) -> Iterator[str]:
 
 
 def glossary(_facts: Facts) -> Section:
-    """Say what the words mean."""
+    """Return the glossary."""
     pairs: Any = tuple(GLOSSARY.items())
     return Section("glossary", "Words", (Terms(pairs),))

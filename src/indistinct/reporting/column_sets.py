@@ -9,14 +9,14 @@ from indistinct.release.published import Published
 from indistinct.view.value import View, unmodified
 
 MOST_COLUMNS, MOST_SETS = 8, 6
-"""Columns whose pairs are counted, those with the most values, and sets that are told."""
+"""Upper limits of the columns whose pairs are counted, those with the most values, and of the reported sets."""
 
 
 def column_set_facts(given: Published) -> dict[str, Any]:
     """Return for the worst sets of columns how many rows are unique on them, before and after.
 
-    The quasi-identifiers together come first, then single columns and pairs that single out most rows. In buckets,
-    where links between columns are broken, nothing is counted.
+    The quasi-identifiers together come first, then single columns and pairs that single out most rows. Nothing is
+    counted in releases in buckets, where links between columns are hidden.
     """
     columns, shown = given.values_of_original("report"), given.view("report")
     if len(shown.slices) != 1:

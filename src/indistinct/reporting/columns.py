@@ -1,4 +1,4 @@
-"""What became of each column: its role, how it was recoded, how many values it had and has, and its distribution."""
+"""What happened to each column: its role, how it was generalized, its numbers of values, and its distribution."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ from indistinct.tables.value import ColumnLabels
 from indistinct.view.value import ShownColumn, View, unmodified
 
 MOST_BARS = 12
-"""Of a column with more values, close or rare ones share a bar."""
+"""Upper limit of bars; in a column with more values, close or rare ones share a bar."""
 MOST_CLASSES, MOST_LABELS = 20, 5_000
-"""Labels without overlap that a column is published in, which are its bars, and labels that are looked at for them."""
+"""Upper limits of the non-overlapping labels that are used as bars, and of the labels that are examined for them."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
 UNKNOWN = "is not known without the original"
@@ -35,10 +35,10 @@ UNKNOWN = "is not known without the original"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnShares:
-    """The distribution of a column before and after, in few groups; `exact` where no label covers several values.
+    """The distribution of a column before and after, in few groups; `exact` if no label covers several values.
 
-    Where groups are bars of equal width of numbers or dates (days since 1970), `edges` are their ends, and what is
-    missing is the group before them.
+    Where groups are bars of equal width of numbers or dates (days since 1970), `edges` are their ends, and missing
+    values are the group before them.
     """
 
     labels: tuple[str, ...]
@@ -54,7 +54,8 @@ class ColumnShares:
 def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str, dict[str, Any]]:
     """Return role, reason, transformation, numbers of values and loss of every column of the original.
 
-    `assignment` is what became of its cells, where that is known: what a column lost is not known without it.
+    `assignment` has the classes of the original's cells, where they are known; without it the loss of a column is
+    unknown.
     """
     before = _distinct_before(subject)
     after = _distinct_after(subject)
@@ -78,15 +79,15 @@ def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str
 
 
 def _labels(subject: Subject) -> Mapping[str, ColumnLabels]:
-    """Return what a statistics program says of columns, in the original or else in the release."""
+    """Return the labels of a statistics program for columns, from the original or otherwise the release."""
     given = subject.published.raw or subject.published.main
     return given.labels
 
 
 def published_codes(subject: Subject, name: str, codes: Mapping[str, str]) -> dict[str, str]:
-    """Return the labels of those codes that a published column shows, as codes or as labels.
+    """Return the labels of the codes that a published column shows, as codes or as labels.
 
-    The label of a value that is in no published cell says that somebody may have had it.
+    The label of a value that no published cell has would reveal that a person may have had it.
     """
     data = subject.data
     if not codes or name not in data.column_names:
@@ -97,7 +98,7 @@ def published_codes(subject: Subject, name: str, codes: Mapping[str, str]) -> di
 
 
 def _distinct_before(subject: Subject) -> dict[str, int]:
-    """Return how many values columns of the original have, as far as these were counted."""
+    """Return the numbers of distinct values of the original's columns, as far as these were counted."""
     if subject.published.raw is not None:
         data = open_table(subject.published.raw).data
         return {name: _distinct(data[name]) for name in subject.schema.columns if name in data.column_names}
@@ -131,9 +132,9 @@ def _distinct(column: pa.ChunkedArray) -> int:
 
 
 def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]:
-    """Return which quasi-identifiers every published row shows with a value that the original has, and no coarser one.
+    """Return which quasi-identifiers show in every published row a value of the original, and none generalized.
 
-    Rows that are not published do not count: what is there is as it was.
+    Rows that are not published do not count.
     """
     known: Mapping[str, Domain] = {domain.column: domain for domain in assignment.domains}
     if not known and subject.published.original is not None:
@@ -156,8 +157,8 @@ def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]
 
 
 def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
-    """Return in words what was done to a column; `untouched` is None where nobody knows whether it was recoded."""
-    role, buckets = subject.schema.role(name), subject.published.buckets
+    """Return in words what was done to a column; `untouched` is None if it is unknown whether it was generalized."""
+    role, unlinked = subject.schema.role(name), subject.structure.treatment(name)
     if name in subject.pseudonyms:
         return f"replaced by pseudonyms ({subject.pseudonyms[name]})"
     if name in subject.published.untransformed:
@@ -170,10 +171,8 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
         return "dropped"
     if role is Role.PERSON:
         return "dropped; people were counted by it"
-    if buckets is not None:
-        if name in buckets.generalized:
-            return "generalized, and its links to other columns broken inside buckets"
-        return "values unmodified; links to other columns broken inside buckets"
+    if unlinked is not None:
+        return unlinked
     if role is not Role.QUASI:
         return AS_IT_IS if subject.published.original is not None or subject.transformations_known else UNKNOWN
     coarser = _words(subject.published.used_hierarchies.get(name))
@@ -188,7 +187,7 @@ def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> s
 
 
 def _words_of_transformation(spelled: str) -> str:
-    """Return what is published of a column that is not recoded.
+    """Return in words how a column is masked.
 
     >>> _words_of_transformation("round:500,top:20000"), _words_of_transformation("truncate:month")
     ('rounded to 500, at most 20,000', 'cut to the month')
@@ -230,7 +229,7 @@ def _words(hierarchy: Hierarchy | None) -> str:
 
 
 def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnShares]:
-    """Return the distribution of every column before and after; a label is spread evenly over what it covers."""
+    """Return the distribution of every column before and after; a label counts evenly for the values it covers."""
     whole, found = unmodified(columns), {}
     for name, column in columns.items():
         size, cover = len(column.domain), shown.columns[name].cover
@@ -253,7 +252,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
 
 
 def texts_of(domain: Domain) -> tuple[str, ...]:
-    """Return each value of a domain in words."""
+    """Return the texts of a domain's values."""
     return tuple(MISSING if text is None else text for text in domain.texts())
 
 
@@ -267,7 +266,7 @@ class _Groups:
 
 
 def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
-    """Return the groups of a column: its values where they are few, the labels that are published, or bars."""
+    """Return the groups of a column: its values if they are few, the published labels, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
     if size <= MOST_BARS:
@@ -289,9 +288,9 @@ def _group_values(domain: Domain, shares: Codes, shown: ShownColumn) -> _Groups:
 
 
 def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
-    """Return the published label of each value, where few labels without overlap hold all values; else None.
+    """Return the published label of each value if few labels without overlap cover all values; otherwise None.
 
-    Of a label inside another one the larger counts, but one for the whole column, as that of a suppressed row, is none.
+    Of nested labels the larger one counts; a label for the whole column, as in a suppressed row, does not.
     """
     cover, size = shown.cover, len(texts)
     if cover.exact or len(cover) > MOST_LABELS:
@@ -319,14 +318,14 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
 
 
 def _label_of(members: Sequence[str]) -> str:
-    """Return what values of a label are called: by what all begin with, or by the first of them.
+    """Return a name for the values of a label: their common beginning, or the first of them.
 
     >>> _label_of(["17135", "17184"]), _label_of(["flu", "cold", "HIV"]), _label_of(["flu"])
     ('171… (2 values)', 'flu and 2 others', 'flu')
     """
     if len(members) == 1:
         return members[0]
-    low, high = min(members), max(members)  # what these two begin with, all others do
+    low, high = min(members), max(members)  # the common beginning of these two is that of all
     same = [one == other for one, other in zip(low, high, strict=False)]
     start = low[: [*same, False].index(False)]
     return f"{start}… ({len(members):,} values)" if start else f"{members[0]} and {len(members) - 1:,} others"
@@ -338,7 +337,7 @@ def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:
 
 
 def _bars_of_equal_width(domain: Domain, missing: int) -> _Groups:
-    """Return bars of equal width over numbers, or of calendar units over dates; what is missing is the first group."""
+    """Return bars of equal width over numbers, or of calendar units over dates; missing values are the first group."""
     line = domain.positions().astype(np.float64)
     line[:missing] = np.nan
     finite = np.isfinite(line)
@@ -356,7 +355,7 @@ def _bars_of_equal_width(domain: Domain, missing: int) -> _Groups:
 
 
 def _edges_of_numbers(low: float, high: float) -> Codes:
-    """Return the ends of bars whose width people use: 1, 2 or 5 times a power of ten.
+    """Return the ends of bars with round widths: 1, 2 or 5 times a power of ten.
 
     >>> _edges_of_numbers(3.0, 38.0).tolist()
     [0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 35.0, 40.0]
@@ -393,10 +392,10 @@ def _day(days: float) -> str:
 def suppression_facts(
     subject: Subject, *, assignment: Assignment | None, shares: Mapping[str, ColumnShares]
 ) -> dict[str, Any]:
-    """Return starred cells by column, and of every subgroup how many rows it had and how many are not published.
+    """Return suppressed cells by column, and for every subgroup its rows and the rows that are not published.
 
-    Subgroups are the values of columns with few values: as the recoding sent them where it is known, and else of
-    columns that are published as they are.
+    Subgroups are the values of columns with few values: by the recoding if it is known, otherwise of unmodified
+    columns.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     if assignment is not None and len(assignment.cells):
@@ -409,7 +408,7 @@ def suppression_facts(
 
 
 def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
-    """Return what became of the rows of every value of quasi-identifiers with few values."""
+    """Return the rows of every value of quasi-identifiers with few values, and how many of them are suppressed."""
     found: dict[str, list[dict[str, Any]]] = {}
     vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
     for place, domain in enumerate(assignment.domains):
@@ -430,6 +429,6 @@ def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
 
 
 def _count_stars(subject: Subject) -> dict[str, int]:
-    """Return how many cells of each quasi-identifier are published as a star."""
+    """Return how many cells of each quasi-identifier are published as `*`."""
     shown = subject.published.main.columns
     return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}

@@ -1,10 +1,10 @@
-"""What readers of the data may know: an edition for them is made of facts from which this was taken away first.
+"""The facts that readers of the data may know, for the external edition.
 
-Sections never see more than their edition has. What a reader can count on the published file stays: the risk of the
-table alone, the numbers of values that it shows. Of the original, and of people where several rows are one person's,
-only the certificate for others speaks, which hides small counts and whatever two figures together would tell. Figures
-that compare with the original are rounded so coarsely that no step is smaller than the smallest count, and are left out
-as soon as a row was suppressed: they would tell which values the suppressed rows had.
+Sections only see the facts of their edition. Whatever a reader can count on the published file is kept: the risk of the
+table alone, the numbers of values that it shows. About the original, and about people where several rows belong to one
+person, only the certificate for others is used, which hides small counts and whatever two figures together would
+reveal. Figures that compare with the original are rounded so coarsely that no step is smaller than the smallest count,
+and are left out if any row was suppressed, because they would reveal the values of suppressed rows.
 """
 
 import re
@@ -29,12 +29,12 @@ from indistinct.schema import did_you_mean
 Edition = Literal["internal", "external"]
 EDITIONS: tuple[Edition, ...] = ("internal", "external")
 WITHHELD = "This compares the release with its original, or with people: it is in the internal report only."
-"""Why something is not there for readers. Nothing is said of it where it would stand, and once for all at the end."""
+"""Why something is missing for readers; shown once at the end."""
 NOT_TRIED = "No attack was tried for this edition: guesses are judged by the original, which was not at hand."
 STEP = 0.01
-# What a certificate tells that is no matter of its readers: where files lie, what was drawn.
+# Fields of a certificate that are not for readers: locations of files, random draws.
 PRIVATE = ("seeded",)
-# What an assessment of the file tells that names classes.
+# The field of an assessment that names classes.
 NAMING = "worst"
 
 
@@ -51,7 +51,7 @@ def edition_of(name: str) -> Edition:
 
 
 def for_readers(facts: Facts) -> Facts:
-    """Return the facts that an external edition may know."""
+    """Return the facts for an external edition."""
     subject = facts.subject
     reasons = {name: _uncounted(reason) for name, reason in facts.reasons.items()}
     documents: dict[str, JsonValues] = {}
@@ -88,19 +88,19 @@ def for_readers(facts: Facts) -> Facts:
 
 
 def without_hollow(sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Return the sections in which something is told: what is withheld leaves no place behind."""
+    """Return the sections that have content."""
     nothing = Notice(WITHHELD)
     told = [replace(each, blocks=tuple(block for block in each.blocks if block != nothing)) for each in sections]
     return tuple(each for each in told if each.blocks)
 
 
 def _uncounted(reason: str) -> str:
-    """Return why something is missing, without what was counted: an error may tell how many rows it is about."""
+    """Return why something is missing, without counts: an error message may contain a number of rows."""
     return f"{reason.partition(':')[0].rstrip('.')}." if re.search(r"\d", reason) else reason
 
 
 def _certificate(facts: Facts) -> dict[str, Any] | None:
-    """Return the certificate for others; one that lies beside a file is such a one."""
+    """Return the certificate for others; a certificate next to a file is one already."""
     found = facts.json("certificate")
     if found is None:
         return None
@@ -116,7 +116,7 @@ def _certificate(facts: Facts) -> dict[str, Any] | None:
 
 
 def _overlap(told: Mapping[str, Any], smallest: int) -> dict[str, Any]:
-    """Return what earlier releases tell together, without any count of people where one of them is small."""
+    """Return what earlier releases reveal together, without counts of people if one of them is small."""
     people = [path[1] for path in FIGURES if path[0] == "overlap"]
     counts = [count for key in people if (count := told.get(key))]
     small = any(count < smallest for count in counts)
@@ -127,9 +127,9 @@ def _overlap(told: Mapping[str, Any], smallest: int) -> dict[str, Any]:
 
 
 def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
-    """Return a certificate that was read beside a file without its counts of the original, if these tell a small one.
+    """Return a certificate read from a file without its counts of the original, if these reveal a small one.
 
-    Whoever wrote it may have hidden less than this edition has to.
+    The writer of the certificate may have hidden less than this edition must.
     """
     people = told.get("people") or {}
     counts = [told.get("original_rows"), told.get("suppressed_rows"), *people.values()]
@@ -148,7 +148,7 @@ def _without_small(told: dict[str, Any], smallest: int) -> dict[str, Any]:
 
 
 def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a verdict without what only the original shows: how much was achieved, but for k and l, and the sample."""
+    """Return a verdict without figures that need the original: achieved values except k and l, and the sample."""
     achieved = {key: value if key in ALWAYS_SHOWN else None for key, value in (told.get("achieved") or {}).items()}
     model = SAMPLE_SIZE.sub(NOT_TOLD, str(told.get("model")))
     return {**told, "model": model, "achieved": achieved} | (
@@ -157,7 +157,7 @@ def _verdict(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _verdict_for_readers(facts: Facts, figures: Figures | None, told: Mapping[str, Any] | None) -> Verdict | None:
-    """Return the one verdict on the release, without figures that readers cannot count on the file.
+    """Return the verdict on the release, without figures that readers cannot count on the file.
 
     Every line of the internal edition is there with its state. Its numbers are left out unless readers count the same
     on the file, with the promise of the certificate for others.
@@ -175,28 +175,29 @@ def _verdict_for_readers(facts: Facts, figures: Figures | None, told: Mapping[st
 
 
 def _subject_of(line: Line) -> tuple[Any, ...]:
-    """Return what a line is about: two verdicts speak of the same thing in lines with the same subject."""
+    """Return the subject of a line, by which lines of two verdicts are matched."""
     return line.kind, line.columns, line.attack, line.figure, "with_class" in line.numbers
 
 
 def _without_hidden(line: Line, shown: Mapping[tuple[Any, ...], Mapping[str, float]]) -> Line:
-    """Return a line without numbers that readers do not count themselves."""
+    """Return a line without numbers that readers cannot count themselves."""
     if shown.get(_subject_of(line)) == line.numbers:
         return line
     return replace(line, numbers={key: value for key, value in line.numbers.items() if key in NOT_COUNTED_ON_DATA})
 
 
 NOT_COUNTED_ON_DATA = ("limit", "with_class", "in_buckets", "left_open", "tried")
-"""Numbers of a verdict's lines that say nothing of people: what a profile allows, and what a line is about."""
+"""Numbers of a verdict's lines that are not counted on data: limits of a profile, and the subject of a line."""
 
 
 def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     """Return the figures and the risk as a reader counts them on the file.
 
-    Where people have several rows, classes say nothing of people: what columns show of rows is all that is left.
+    Where people have several rows, classes do not count people, so only the figures of columns remain.
     """
     given = subject.published
-    roles = replace(given.schema, identifiers=(), person=()) if subject.in_buckets else given.roles
+    own = given.roles if subject.structure.whole_rows else given.schema
+    roles = replace(own, identifiers=(), person=())
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
         return replace(known.figures, unit="people", members=0, own_values={}), None
@@ -208,9 +209,9 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
 
 
 def _columns(facts: Facts) -> dict[str, Any]:
-    """Return what was done to columns, without what was counted on the original.
+    """Return what was done to columns, without figures counted on the original.
 
-    What a statistics program calls a column is told of those that are published, and of its codes what is shown there.
+    Labels of a statistics program are kept for published columns, and for the codes that these show.
     """
     found, subject = facts.json("columns"), facts.subject
     shown, told = ("role", "reason", "transformation", "after"), {}
@@ -224,7 +225,7 @@ def _columns(facts: Facts) -> dict[str, Any]:
 
 
 def _coarse(facts: Facts) -> dict[str, float] | None:
-    """Return shares of detail lost in whole percent, where that tells nothing of single people."""
+    """Return shares of lost detail in whole percent, where that reveals nothing about single people."""
     certificate, metrics = facts.certificate, _at(facts, "measure", "metrics")
     if certificate is None or metrics is None or certificate.suppressed_rows or certificate.rows < _enough(facts):
         return None
@@ -233,12 +234,12 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
 
 
 def _enough(facts: Facts) -> int:
-    """Return the rows from which on one percent is as many people as the smallest count."""
+    """Return the number of rows from which on one percent is at least the smallest count of people."""
     return round(max(facts.subject.smallest, 1) / STEP)
 
 
 def _attacks(facts: Facts) -> dict[str, Any] | None:
-    """Return which attacks were tried, and whether any did better than chance."""
+    """Return which attacks were tried, and whether any was better than chance."""
     found = facts.json("attack")
     if found is None:
         return None

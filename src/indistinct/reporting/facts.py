@@ -1,6 +1,7 @@
-"""What is known about a release: found by the public functions, kept as the JSON that they give.
+"""The facts about a release: computed by the public functions, stored as their JSON.
 
-What cannot be found is kept as a sentence that says why. The objects behind some documents are kept for pictures.
+Where a fact cannot be computed, a sentence with the reason is stored. The objects behind some documents are kept for
+pictures.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,28 +30,24 @@ from indistinct.reporting.subject import Subject
 
 NO_ORIGINAL = "The original was not given, so this is not known: give it with original=… (--original)."
 NO_POPULATION = "No population was given: all population matches are assumed to be in the table itself (--population)."
-OF_BUCKETS = (
-    "The population was not used: buckets show quasi-identifiers unmodified, and population matches hide no row."
-)
 NO_WORKLOAD = "No workload was given: queries were not compared (workload=…, --workload)."
 NOT_LEARNED = "Nothing was learned from the release: no classifier was asked for (target=…, --learn)."
 NOT_VERIFIED = "The release was not verified here"
 NOT_COUNTED = ("algorithm", "recoding_digest", "output_digest", "other_digests", "sample")
-"""What a certificate beside a file tells of it that cannot be counted again."""
+"""Fields of a certificate next to a file that cannot be counted again."""
 LARGEST_MEMBERSHIP = 200_000
-"""Of an original with more rows membership is not measured here: it takes longer than all the rest."""
+"""Number of original rows up to which membership is measured: it takes longer than everything else."""
 MOST_ATTACKED, SAMPLE = 100_000, 10_000
-"""Of an original with more rows a sample is attacked, which is enough for figures with narrow intervals."""
+"""Of a larger original a sample is attacked, which suffices for narrow intervals."""
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """What an edition may know.
+    """The facts of an edition.
 
-    `documents` hold JSON by the name of the function that gave it, `reasons` why one is not there. `verdict` is what
-    its document was written from. The other fields are what pictures are drawn from, None where there is nothing to
-    draw.
+    `documents` have JSON by the name of the function that returned it, `reasons` say why one is missing. `verdict` is
+    the value behind its document. The other fields are for pictures, None where there is nothing to draw.
     """
 
     subject: Subject
@@ -65,16 +62,16 @@ class Facts:
     verdict: Verdict | None = None
 
     def json(self, name: str) -> JsonValues | None:
-        """Return what a function gave, None where it gave nothing."""
+        """Return the JSON of a function, None if it is missing."""
         return self.documents.get(name)
 
     def why_not(self, name: str) -> str:
-        """Return why a document is not there."""
+        """Return why a document is missing."""
         return self.reasons.get(name, "This was not computed.")
 
 
 class _Gathering:
-    """Documents and reasons while facts are gathered; optional parts must not end a report."""
+    """Documents and reasons while facts are computed; a failure of an optional part must not end the report."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -92,9 +89,9 @@ class _Gathering:
         needs: str | None = None,
         failed: str = "This could not be computed",
     ) -> Found | None:
-        """Return what a run gives; keep the reason where it gives nothing or lacks something.
+        """Return the result of a function; store the reason if it has none or lacks an input.
 
-        The original of another release ends the report: nothing in it would be true.
+        The original of another release ends the report, because nothing in it would be true.
         """
         if needs is not None:
             self.reasons[name] = needs
@@ -109,7 +106,7 @@ class _Gathering:
 
 
 def gather(subject: Subject, *, internal: bool = True) -> Facts:
-    """Return everything that can be told about a release; what no reader may know need not be found for readers."""
+    """Compute all facts about a release; facts that external readers may not know are skipped for them."""
     found = _Gathering(subject)
     certificate = _add_certificate(found)
     figures = _add_risk(found)
@@ -122,7 +119,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
         promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
         judged = verdict_of(replace(figures, promise=promise), subject.profile, attacks=attacks)
         found.add("verdict", judged.to_json())
-    found.add("columns", column_facts(subject, assignment=None if subject.in_buckets else assignment))
+    found.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
     if not internal:
         found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
         return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
@@ -148,7 +145,7 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
 
 
 def _add_certificate(found: _Gathering) -> Certificate | None:
-    """Add what verification counts; where that is not possible, the certificate beside the file is read."""
+    """Add the results of verification or, where that is not possible, the certificate next to the file."""
     given = found.subject.published
     if given.release is not None:
         found.add("certificate", given.release.certificate.to_json())
@@ -167,7 +164,7 @@ def _add_certificate(found: _Gathering) -> Certificate | None:
 
 
 def _add_risk(found: _Gathering) -> Figures | None:
-    """Add the risk before and after; return what a verdict rests on."""
+    """Add the risk before and after; return the figures for a verdict."""
     subject = found.subject
     known = found.attempt("assess", lambda: assess(subject.published))
     if known is None:
@@ -179,29 +176,29 @@ def _add_risk(found: _Gathering) -> Figures | None:
         found.reasons["before"] = NO_ORIGINAL
     if subject.published.population is None:
         found.reasons["population"] = NO_POPULATION
-    elif subject.in_buckets:
-        found.reasons["population"] = OF_BUCKETS
+    elif subject.structure.unused_population:
+        found.reasons["population"] = subject.structure.unused_population
     return known.figures
 
 
 def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None]:
-    """Return what became of the original's cells, and what that cost."""
+    """Add the loss; return the classes of the original's cells, and the metrics."""
     given, policy = found.subject.published, found.subject.policy
     target = None if policy is None else policy.target
     metrics = () if policy is None else policy.metrics
     if given.release is not None:
         assignment, needs = assignment_of(given), None
     else:
-        assignment, needs = None, NO_ORIGINAL if given.raw is None and given.buckets is None else None
+        assignment, needs = None, NO_ORIGINAL if given.raw is None and not given.structure.unmeasured else None
         metrics = tuple(each for each in metrics if not each.compares_cells)
     measured = found.attempt("measure", lambda: measure(given, metrics or None, target=target), needs=needs)
-    if measured is not None and assignment is None and given.buckets is None:
+    if measured is not None and assignment is None and not given.structure.unmeasured:
         assignment = assignment_of(given)
     return assignment, measured
 
 
 def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str, ColumnShares]]:
-    """Return how far every column is from the original, and the shares of its values before and after."""
+    """Return the distances of all columns from the original, and the shares of their values before and after."""
     given = found.subject.published
 
     def run() -> tuple[Distributions, Mapping[str, ColumnShares]]:
@@ -239,7 +236,7 @@ def _add_members(found: _Gathering) -> dict[str, Membership] | None:
 
 
 def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
-    """Add what attacks achieve in the time that they have; return what a verdict looks at, None if none was run."""
+    """Add the results of attacks within their time limit; return their figures for a verdict, None if none was run."""
     given, questions = found.subject.published, found.subject.questions
     if questions.attacks is not None:
         found.add("attack", questions.attacks)
@@ -256,7 +253,7 @@ def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
 
 
 def _add_queries(found: _Gathering) -> WorkloadErrors | None:
-    """Add how far the answers to a workload are off."""
+    """Add the errors of the answers to a workload."""
     given, workload = found.subject.published, found.subject.questions.workload
     needs = NO_WORKLOAD if workload is None else _needs_original(found)
     errors = found.attempt("query", lambda: workload_error(given, workload=workload), needs=needs)
@@ -266,7 +263,7 @@ def _add_queries(found: _Gathering) -> WorkloadErrors | None:
 
 
 def _add_learning(found: _Gathering) -> None:
-    """Add how well a column is learned from the release, if that is asked for."""
+    """Add how well a column can be learned from the release, if requested."""
     given, target = found.subject.published, found.subject.questions.target
     needs = NOT_LEARNED if target is None else _needs_original(found)
     named = found.subject.questions.classifiers

@@ -1,7 +1,6 @@
-"""Whether the table that is given as the original of a release can be that one, as far as both tables tell it cheaply.
+"""Whether a table can be the original of a release, by inexpensive comparisons.
 
-What a recoding changes is compared where classes are counted; here it is the rows, and the columns that no recoding
-touches.
+Generalized columns are compared where classes are counted; here rows and unmodified columns are.
 """
 
 import numpy as np
@@ -23,7 +22,7 @@ HINT = "give the table that the release was made from, or none: sections that ne
 
 
 def require_original(subject: Subject) -> None:
-    """Raise `OriginalError` for the original of another release; without one there is nothing to compare."""
+    """Raise `OriginalError` for the original of another release; without an original nothing is compared."""
     original, schema = subject.published.original, subject.schema
     if original is None:
         return
@@ -44,15 +43,15 @@ def require_original(subject: Subject) -> None:
         )
     whole = open_table(original).data
     _require_values(subject, whole)
-    if not subject.in_buckets:
+    if subject.structure.whole_rows:
         _require_labels(subject, whole)
 
 
 def _require_values(subject: Subject, whole: pa.Table) -> None:
-    """Raise unless the original has every value of the columns that are published as they are, as often."""
+    """Raise unless the original has every value of the unmodified columns at least as often."""
     data = subject.data
     for name in (*subject.schema.sensitive, *subject.schema.insensitive):
-        if name in subject.published.untransformed:  # said with the promises; rows may show anything
+        if name in subject.published.untransformed:  # reported with the guarantees; the numbers of rows may differ
             continue
         if name in data.column_names and name in whole.column_names:
             surplus = _surplus(name, data[name], whole[name])
@@ -67,7 +66,7 @@ def _require_values(subject: Subject, whole: pa.Table) -> None:
 def _require_labels(subject: Subject, whole: pa.Table) -> None:
     """Raise where a published label cannot come from the original, and nothing else explains it.
 
-    What else: numbers that are means, which say nothing of values, and labels of a hierarchy that nobody gave.
+    Other explanations are numbers that are means, and labels of a hierarchy that was not given.
     """
     made_by = subject.published.made_by
     for name in subject.schema.quasi:
@@ -97,10 +96,10 @@ def _is_number(value: object) -> bool:
 
 
 def _surplus(name: str, published: pa.ChunkedArray, whole: pa.ChunkedArray) -> int:
-    """Return how many published values the original does not have; 0 where they are not of the same kind."""
+    """Return how many published values the original does not have; 0 where they cannot be compared."""
     try:
         own, known = (encode_column(name, column, required=False) for column in (published, whole))
-    except InputError:  # lists, say, which nobody compares
+    except InputError:  # nested types, for example, are not compared
         return 0
     if own.domain.kind is not known.domain.kind:
         return 0

@@ -1,4 +1,4 @@
-"""The public function that reports: one page about a release that people can decide by."""
+"""The public function `report`: a page about a release on which people can base a decision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -43,7 +43,7 @@ ABOUT: dict[Edition, str] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """Everything that one edition shows: its sections, and the JSON documents that its figures are taken from."""
+    """The content of an edition: its sections, and the JSON documents of its figures."""
 
     title: str
     edition: Edition
@@ -54,10 +54,10 @@ class Content:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """A report: its page as `html`, and what it was made of.
+    """A report: its page as `html`, and the content of the page.
 
-    `content` has the sections as plain values, in English, and the JSON documents in which its figures stand.
-    `untranslated` are sentences of the page that its language does not have.
+    `content` has the sections as plain values, in English, and the JSON documents with its figures. `untranslated` are
+    sentences of the page without a translation.
     """
 
     content: Content
@@ -69,12 +69,12 @@ class Report:
 
     @property
     def edition(self) -> str:
-        """For whom the report is: internal or external."""
+        """The readers of the report: internal or external."""
         return self.content.edition
 
     @property
     def holds(self) -> bool:
-        """Whether every promise holds, as far as the report knows one."""
+        """Whether every guarantee is satisfied, as far as the report knows."""
         return bool(self.content.documents.get("certificate", {}).get("holds"))
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
@@ -189,7 +189,7 @@ def report(
 def report_editions(
     release: Any, *, policy: Policy, seconds: float = 6.0, attacks: Mapping[str, Any] | None = None
 ) -> dict[Edition, Report]:
-    """Return every edition of a report, of facts that are gathered once; `attacks` are outcomes of before, as JSON."""
+    """Return both editions of a report from facts computed once; `attacks` are outcomes of earlier attacks, as JSON."""
     require_extra()
     job, digest = policy_of(policy)
     subject = subject_of(release, None, job, Questions(seconds=seconds, attacks=attacks), written=None)
@@ -199,7 +199,7 @@ def report_editions(
 
 
 def require_edition_in(language: str, edition: str) -> None:
-    """Raise `ParameterError` unless an edition is there in a language."""
+    """Raise `ParameterError` unless an edition is available in a language."""
     require_language(language)
     if language != ENGLISH and edition == "internal":
         raise ParameterError(
@@ -222,7 +222,7 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: 
 
 
 def _own_words(facts: Facts) -> frozenset[str]:
-    """Return the words of a table and of its publisher, which no translation changes."""
+    """Return the words of the table and of its publisher, which are never translated."""
     subject, found = facts.subject, facts.json("columns")
     stated, reasons = subject.statement, {} if subject.policy is None else subject.policy.reasons
     said = (getattr(stated, each.name) for each in fields(stated))
@@ -239,7 +239,7 @@ def require_extra() -> None:
 
 
 def html_of(content: Content, translation: Translation | None = None) -> str:
-    """Return a report as an HTML document, perhaps translated: no script, nothing fetched."""
+    """Return a report as an HTML document, translated if requested: no script, no external resources."""
     byline = f"{content.edition.capitalize()} edition, {content.made}. {ABOUT[content.edition]}"
     footer = f"Written by indistinct {indistinct.__version__}. One file: no script, nothing fetched."
     return page_html(Document(content.title, content.sections), byline=byline, footer=footer, translation=translation)

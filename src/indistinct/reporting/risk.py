@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from indistinct.document.blocks import Block, JsonValues, Notice, Paragraph, Picture, Section, grid, sentence
-from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative, draw_risks
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_cumulative
 from indistinct.evaluation.assess.assess_document import (
     compatible_blocks,
     membership_grid,
@@ -16,13 +16,14 @@ from indistinct.evaluation.assess.assessment import NO_POPULATION
 from indistinct.evaluation.assess.membership import Membership, draw_matching
 from indistinct.evaluation.attack.base import outcome_blocks
 from indistinct.figures import number, percent
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
-from indistinct.release.certificate import groups_of
 from indistinct.reporting.facts import Facts
+from indistinct.reporting.risk_bars import before_after, risk_bars
 from indistinct.spelling import arguments_of
 
-# Our words, and those of ISO/IEC 20889:2018 and NIST SP 800-188 for the same; only words that public accounts of the
-# two documents use are named.
+# Our terms, and those of ISO/IEC 20889:2018 and NIST SP 800-188; only terms used in public accounts of the two
+# documents are named.
 STANDARDS = (
     ("identifier, dropped", "masking, a suppression technique", "direct identifier, removed"),
     ("identifier, shown as a pseudonym", "pseudonymization", "pseudonymization"),
@@ -65,7 +66,7 @@ TUPLES = (
 
 
 def thresholds(facts: Facts) -> Section:
-    """Hold the release against the figures that regulators use, strict and rounded, in the words of standards."""
+    """Compare the release with the thresholds of regulators, strict and rounded, in the terms of standards."""
     found = facts.json("assess")
     blocks: list[Block] = []
     if found is None:
@@ -80,7 +81,7 @@ def thresholds(facts: Facts) -> Section:
 
 
 def found_again(facts: Facts) -> Section:
-    """Say how likely people are found, before and after, with pictures of class sizes."""
+    """Return how likely people are re-identified, before and after, with pictures of class sizes."""
     found = facts.json("assess")
     if found is None:
         return Section("risk", "Risk of re-identification", (Notice(facts.why_not("assess")),))
@@ -95,44 +96,18 @@ def found_again(facts: Facts) -> Section:
 
 
 def pictures_of_risk(facts: Facts) -> list[Block]:
-    """Return how likely people are found, against the limits of the profile, who is unique, and class sizes."""
+    """Return pictures of the risk: compared with the limits of the profile, unique rows, and class sizes."""
     found = facts.json("assess")
     if found is None:
         return []
-    return [*risk_bars(facts), *_column_sets(facts), *_class_sizes(facts, found)]
+    return [*risk_bars(facts.subject, found), *_column_sets(facts), *_class_sizes(facts, found)]
 
 
 RUNNING = "Running share of"
-RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
-
-
-def risk_bars(facts: Facts) -> list[Block]:
-    """Draw the highest and the average risk, but in buckets, where quasi-identifiers are unmodified."""
-    found = facts.json("assess")
-    if found is None or found.at("form") is not None or found.at("prosecutor", "highest") is None:
-        return []
-    bars = [
-        (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
-    ]
-    profile = facts.subject.profile
-    limited = {} if profile is None else {figure: float(limit) for figure, limit, _ in profile.limits}
-    limits = [limited.get(key) for key in RISKS_DRAWN]
-    known = [percent(limit) for limit in limits if limit is not None]
-    line = (
-        f"; the line is the limit of the profile {profile.spec()}, {' and '.join(known)}" if profile and known else ""
-    )
-    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
-    caption = f"How likely a person is found{line}"
-    return [Picture(caption, f"{caption}. {words[:1].upper()}{words[1:]}.", draw_risks(bars, limits=limits))]
-
-
-def _before_after(before: float | None, after: float) -> str:
-    """Return a share before and after, such as 100 % → 8.33 %."""
-    return percent(after) if before is None else f"{percent(before)} → {percent(after)}"
 
 
 def _column_sets(facts: Facts) -> list[Block]:
-    """Draw how many rows are unique on sets of columns, where the original is known."""
+    """Return a picture of the rows that are unique on sets of columns, if the original is known."""
     found = facts.json("unique_on_columns")
     sets = [] if found is None else found.at("sets")
     if found is None or not sets:
@@ -148,12 +123,12 @@ def _column_sets(facts: Facts) -> list[Block]:
         for each in sets
     ]
     caption = f"Rows that are unique on columns that an attacker may know, of {number(rows)}"
-    words = "; ".join(f"{name} {_before_after(before, after)}" for name, before, after in bars)
+    words = "; ".join(f"{name} {before_after(before, after)}" for name, before, after in bars)
     return [Picture(caption, f"{caption}: {words}.", draw_column_sets(bars))]
 
 
 def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
-    """Draw how large classes are, and who is in small ones."""
+    """Return a picture of class sizes and of the people in small classes."""
     if not _sizes(found.at("class_sizes", "histogram")):
         return [Notice("No row is published, so there is nothing to draw.")]
     sides = {}
@@ -161,7 +136,7 @@ def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
     sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
     told = facts.json("certificate")
-    groups = "classes" if found.at("form") is None else "buckets"
+    groups = units_of(found.at("form"))
     unit, k = str(found.at("unit")), _k(told)
     words = _describe_sizes(sides, k)
     drawn = {
@@ -185,7 +160,7 @@ def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> st
 
 
 def _k(told: JsonValues | None) -> int | None:
-    """Return the largest k that was asked for."""
+    """Return the largest required k."""
     verdicts = (told and told.at("verdicts")) or ()
     models = filter(None, (parse_model_or_none(str(verdict["model"])) for verdict in verdicts))
     return max((model.smallest for model in models if arguments_of(model).get("k") == model.smallest), default=None)
@@ -196,13 +171,13 @@ def _sizes(histogram: Mapping[str, int] | None) -> dict[int, int]:
 
 
 def attributes(facts: Facts, *, internal: bool) -> Section:
-    """Say what is learned of sensitive values without finding a row, and which classes tell most."""
+    """Return what is learned about sensitive values without finding a row, and the classes that reveal most."""
     found = facts.json("assess")
     if found is None:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
     if not found.at("sensitive"):
         return Section("attributes", "Attribute disclosure", (Notice("No column has the role sensitive."),))
-    group = "class" if found.at("form") is None else "bucket"
+    group = unit_of(found.at("form"))
     blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(found)]
     if not internal:
         blocks.append(Paragraph("t, β and δ compare classes with the published table itself."))
@@ -221,12 +196,12 @@ def _worst(found: JsonValues, name: str) -> Block:
 
 
 def membership(facts: Facts) -> Section:
-    """Say how well the release hides who is in it."""
+    """Return how well the release hides who is in it."""
     found = facts.json("membership")
     if found is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
     told = facts.json("certificate")
-    groups = "classes" if told is None else groups_of(told)
+    groups = units_of(None if told is None else told.at("form"))
     blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]
@@ -238,13 +213,13 @@ def membership(facts: Facts) -> Section:
 
 
 def _differs(found: Membership) -> bool:
-    """Return whether a picture says more than the table: whether tuples match different numbers of classes."""
+    """Return whether a picture adds to the table: whether tuples match different numbers of classes."""
     counts = zip(found.matching_original, found.matching_fake, strict=True)
     return sum(bool(original or fake) for (_, original), (_, fake) in counts) > 1
 
 
 def attacks(facts: Facts, *, internal: bool) -> Section:
-    """Say what attacks achieved, beside the baseline and people who are not in the release."""
+    """Return the results of attacks, compared with the baseline and with people who are not in the release."""
     found = facts.json("attack")
     if found is None:
         return Section("attacks", "Attacks that were tried", (Notice(facts.why_not("attack")),))

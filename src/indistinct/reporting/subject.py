@@ -1,4 +1,4 @@
-"""What a report is about: a release with what is known of it, and what people state and ask beside that."""
+"""The subject of a report: a release with what is known about it, statements of people, and options of the report."""
 
 import hashlib
 import json
@@ -14,6 +14,7 @@ from indistinct.engines.base import DatabaseTable
 from indistinct.errors import InputError
 from indistinct.evaluation.assess.profiles import Profile, parse_profile
 from indistinct.evaluation.attack.attack import require_time
+from indistinct.frequencies.structure import Structure
 from indistinct.job.policy.reading import read_policy
 from indistinct.job.policy.value import Policy, Statement
 from indistinct.job.policy.writing import policy_to_toml
@@ -34,11 +35,11 @@ STAR = "*"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Questions:
-    """What a report is asked beside what it always tells.
+    """Options of a report.
 
     `workload` are queries to compare, and `target` is a column to learn by `classifiers`. Attacks take up to `seconds`,
-    and `seed` fixes what they draw at random; `attacks` are outcomes of those that were run before, as JSON. Counts
-    below `smallest_count` are hidden from readers. The release is held against a `profile`.
+    and `seed` fixes their random draws; `attacks` are outcomes of earlier attacks, as JSON. Counts below
+    `smallest_count` are hidden from external readers. The verdict compares the release with a `profile`.
     """
 
     workload: Any = None
@@ -53,10 +54,10 @@ class Questions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
-    """A release with what is known of it, the policy by which people state more, and where it was written.
+    """A release with what is known about it, the policy with statements of people, and its path.
 
-    `declared` are the pseudonyms that somebody names, with their keys and choices, and `transformations_known` says
-    whether somebody told which columns were transformed, and so which were not.
+    `declared` are the declared pseudonyms, with their keys and options, and `transformations_known` says whether the
+    masking of columns was declared, so that all others are known to be unmasked.
     """
 
     published: Published
@@ -73,60 +74,60 @@ class Subject:
 
     @property
     def release(self) -> Release | None:
-        """The release, where it was made here."""
+        """The release, if it was made in this process."""
         return self.published.release
 
     @property
     def path(self) -> Path | None:
-        """Where the release lies, if it is a file."""
+        """The path of the release, if it is a file."""
         return self.published.path if self.release is None else self.written
 
     @property
     def file_certificate(self) -> Mapping[str, Any]:
-        """The certificate that lies beside the file, nothing where there is none."""
+        """The certificate next to the file, empty if there is none."""
         if self.release is None:
             return self.published.certificate
         return self.published.once("certificate of the file", lambda: _read_own_certificate(self.written))
 
     @property
     def statement(self) -> Statement:
-        """What people state about the release."""
+        """The statements of people about the release."""
         return Statement() if self.policy is None else self.policy.about
 
     @property
     def profile(self) -> Profile | None:
-        """What the release is held against: as it was asked, or as people state."""
+        """The profile with which the release is compared: as given, or as stated in the policy."""
         named = self.questions.profile or self.statement.profile
         return None if named is None else parse_profile(named)
 
     @property
     def smallest(self) -> int:
-        """Counts below this are hidden from readers of the data."""
+        """Counts below this are hidden from external readers."""
         named = None if self.policy is None else self.policy.output.smallest_count
         return next(each for each in (self.questions.smallest_count, named, SMALLEST) if each is not None)
 
     @property
     def pseudonyms(self) -> Mapping[str, str]:
-        """Columns that are shown as pseudonyms, and of which kind these are."""
+        """The columns with pseudonyms, and the kind of each."""
         columns = self.published.main.columns
         named = {name: kind for name, kind in self.published.pseudonyms.items() if name in columns}
         return self.published.certificate.get("pseudonyms") or named
 
     @property
     def applied(self) -> bool:
-        """Whether a stored recoding made the release, so that nothing was searched for this table."""
+        """Whether a stored recoding made the release, so that there was no search for this table."""
         certificate = self.published.certificate
         return bool(certificate.get("recoding_digest")) and not certificate.get("algorithm")
 
     @property
     def transformations(self) -> Mapping[str, str]:
-        """What is published of columns that are not recoded, as flags spell it."""
+        """The masking of columns that are not generalized, as written in flags."""
         return {name: each.spec() for name, each in self.published.transformations.items()}
 
     @property
-    def in_buckets(self) -> bool:
-        """Whether links are broken inside buckets."""
-        return self.published.buckets is not None
+    def structure(self) -> Structure:
+        """Whether the release is in classes or in buckets, and what follows of that."""
+        return self.published.structure
 
     @property
     def data(self) -> pa.Table:
@@ -134,7 +135,7 @@ class Subject:
         return self.published.once("data", lambda: open_table(self.published.main, published=True).data)
 
     def stars(self, name: str) -> int:
-        """Return how many cells of a column are published as a star."""
+        """Return how many cells of a column are published as `*`."""
         data = self.data
         if name not in data.column_names:
             return 0
@@ -144,16 +145,16 @@ class Subject:
         return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
     def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
-        """Return the notes of an assessment by some roles; it takes pseudonyms for identifiers that were left."""
+        """Return the notes of an assessment; it takes pseudonyms for identifiers that were not removed."""
         if not self.pseudonyms:
             return list(told)
-        tables, buckets = {MAIN: self.published.columns}, self.published.buckets
-        taken = appearance_of(roles, tables, buckets).warnings
-        known = appearance_of(self.schema, tables, buckets, pseudonyms=tuple(self.pseudonyms)).warnings
+        tables = {MAIN: self.published.columns}
+        taken = appearance_of(roles, tables, self.structure).warnings
+        known = appearance_of(self.schema, tables, self.structure, pseudonyms=tuple(self.pseudonyms)).warnings
         return [*known, *(note for note in told if note not in taken)]
 
     def schema_digest(self) -> str:
-        """Return the SHA-256 of the columns and roles of the original, in their order."""
+        """Return the SHA-256 of the columns and roles of the original, in order."""
         roles = [[name, str(self.schema.role(name))] for name in self.schema.columns]
         return hashlib.sha256(json.dumps(roles).encode()).hexdigest()
 
@@ -167,9 +168,10 @@ def subject_of(
     written: Path | None,
     **known: Unpack[Knowledge],
 ) -> Subject:
-    """Return what a report is about; raise `InputError` for the certificate of another file.
+    """Return the subject of a report; raise `InputError` for the certificate of another file.
 
-    What a policy says is known of a table; of a release that was made here, or already described, it only states.
+    For a published table, the settings of the policy count as known; for a release made here, or already described,
+    only its statements are used.
     """
     if questions.smallest_count is not None:
         check_smallest(questions.smallest_count)
@@ -190,13 +192,13 @@ def subject_of(
 
 
 def _read_own_certificate(path: Path | None) -> Mapping[str, Any]:
-    """Return the certificate of a file that was written, nothing where there is none of its own."""
+    """Return the certificate of a file, empty if there is none of its own."""
     found = None if path is None or not path.is_file() else read_certificate(path)
     return found if found is not None and path is not None and belongs_to(found, path) else {}
 
 
 def policy_of(policy: Policy | str | Path | None) -> tuple[Policy | None, str | None]:
-    """Return a policy, and the SHA-256 of its file, or of the text that it would be."""
+    """Return a policy and the SHA-256 of its file, or of its text if it has no file."""
     if policy is None:
         return None, None
     if isinstance(policy, Policy):
@@ -205,7 +207,7 @@ def policy_of(policy: Policy | str | Path | None) -> tuple[Policy | None, str | 
 
 
 def file_name_of(subject: Subject) -> str | None:
-    """Return the name of the file that a release lies in."""
+    """Return the name of the file of a release."""
     if subject.path is None or isinstance(subject.published.main, DatabaseTable):
         return None
     return subject.path.name

@@ -1,4 +1,4 @@
-"""The sections about what is left: suppression, loss, distributions, queries and classifiers."""
+"""The sections about utility: suppression, loss, distributions, queries and classifiers."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from indistinct.metrics import metric_grid
 from indistinct.reporting.facts import Facts
 
 MOST_PICTURES = 12
-"""So many columns are drawn; all are in the table of distances."""
+"""Upper limit of the columns with pictures; all are in the table of distances."""
 SPREAD = "Where a label covers several values it is spread evenly over them."
 DISTANCES = (
     "All of these are 0 where a column is as it was. Total variation is the largest error of the share of any set of "
@@ -23,7 +23,7 @@ DISTANCES = (
 
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
-    """Say what is not there, by column and by subgroup."""
+    """Return what is suppressed, by column and by subgroup."""
     told, found = facts.json("certificate"), facts.json("suppression")
     blocks: list[Block] = []
     if told is None or told.at("suppressed_rows") is None:
@@ -44,7 +44,7 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
 
 
 def _dropped(told: JsonValues) -> Block:
-    """Say how many rows of the original are not published."""
+    """Return how many rows of the original are not published."""
     if told.at("suppressed_rows") == 0:
         return Paragraph("No row was suppressed: every row of the original is published.")
     rows = (
@@ -74,17 +74,17 @@ def _subgroups(found: JsonValues) -> list[Block]:
 
 
 def utility(facts: Facts, *, internal: bool) -> Section:
-    """Say what the release cost and what it is still good for."""
+    """Return the loss of the release and its remaining utility."""
     blocks: list[Block] = [*_metrics(facts, internal=internal), *_distributions(facts)]
     blocks += [*_queries(facts), *_classifier(facts)]
     return Section("utility", "What the release is still good for", tuple(_once(blocks)))
 
 
 def _once(blocks: list[Block]) -> Iterator[Block]:
-    """Yield blocks, but what is missing for the same reason once."""
+    """Yield blocks, with notes on missing contents only once for the same reason."""
     said: list[Block] = []
     for block in blocks:
-        if not isinstance(block, Notice) or block not in said:
+        if block not in said:
             yield block
         said.append(block)
 

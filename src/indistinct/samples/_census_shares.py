@@ -1,7 +1,7 @@
 """Values and shares of the census-like table: what an algorithm finds to recode in it.
 
 The number of values in each column is that of the Adult table (Becker & Kohavi 1996), the labels and the
-shares are our own. Each function returns weights whose last axis runs over the values of its column.
+shares are our own. Each function returns weights whose last axis has the values of its column.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Seeded draws in blocks: how the generators make tables large enough to time an engine or an algorithm.
+"""Seeded draws in blocks, with which the generators make tables large enough to time engines and algorithms.
 
-Every share is rounded to `RESOLUTION` parts, so that a dependent draw is one look into a table. Rows are
-drawn in whole blocks with a random generator of their own and the last block is cut: the first rows of a
-longer table are the rows of a shorter one with the same seed.
+Every share is rounded to `RESOLUTION` parts, so that a dependent draw is a lookup in a table. Each whole block of rows
+has its own random generator, and the last block is cut: the first rows of a longer table are the rows of a shorter one
+with the same seed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ RESOLUTION = 1 << 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConditionalShares:
-    """How likely each value is, given the code of the values that it depends on."""
+    """The probability of each value, given the code of the values on which it depends."""
 
     table: Numbers
 
     @classmethod
     def of(cls, weights: Sequence[Any] | Numbers) -> "ConditionalShares":
-        """Build from weights: the last axis runs over the values, those before it over what is given."""
+        """Build from weights: the last axis has the values, the axes before it the conditions."""
         grid = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         flat = grid.reshape(-1, grid.shape[-1])
         bounds = np.cumsum(flat, axis=1) / flat.sum(axis=1, keepdims=True)
@@ -49,7 +49,7 @@ def happens(generator: np.random.Generator, *, chances: Numbers | float) -> Numb
 
 
 def blocks(rows: int, *, seed: int) -> Iterator[tuple[slice, np.random.Generator]]:
-    """Yield where each block of rows goes and the random generator to draw it with; at least one block."""
+    """Yield the range of each block of rows and the random generator to draw it with; at least one block."""
     check_size(rows, seed=seed)
     for number, start in enumerate(range(0, max(rows, 1), BLOCK)):
         yield slice(start, min(start + BLOCK, rows)), np.random.default_rng((seed, number))

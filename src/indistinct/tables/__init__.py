@@ -1,4 +1,4 @@
-"""Tables in: what a file or a frame holds, as the columns that engines count and recodings change."""
+"""Reading tables: the contents of a file or a frame, as the columns that engines count and recodings change."""
 
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading, Table

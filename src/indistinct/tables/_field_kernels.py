@@ -1,10 +1,10 @@
-"""The compiled loop that finds the fields of delimited text and gives each distinct one of a column a number.
+"""The compiled loop that finds the fields of delimited text and numbers the distinct fields of each column.
 
-`data` (uint8) are the bytes of a block with 16 bytes to spare, `words` (uint64) the same memory read at every byte:
-`words[i]` are the eight bytes from `data[i]` on, the first one lowest. With c columns to read and room for e distinct
-fields of each: `wanted` (int64) has the output column of every field of a row, `codes` is c × rows (int32), `slots` are
-c hash tables of 4e entries (int32), `begins`, `lengths` and `keys` are c · e (uint64), `counts` c (int64).
-`tests/unit/tables/test_fields.py` compares what is read with what Arrow reads.
+`data` (uint8) are the bytes of a block followed by 16 spare bytes; `words` (uint64) views the same memory at every
+byte: `words[i]` are the eight bytes from `data[i]` on, the first one lowest. With c columns to read and space for e
+distinct fields of each: `wanted` (int64) has the output column of every field of a row, `codes` is c × rows (int32),
+`slots` are c hash tables of 4e entries (int32), `begins`, `lengths` and `keys` are c · e (uint64), `counts` c (int64).
+`tests/unit/tables/test_fields.py` compares the result with what Arrow reads.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from indistinct.machine.compiled import jit
 
 STRANGE, FULL = -1, -2
-"""Why rows were not read: they are not plain, or there are more distinct fields than there is room for."""
+"""Why rows were not read: they are not plain, or there are too many distinct fields."""
 
 ONES, TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 ONE, THREE, EIGHT, LAST, BYTES, HALF = (np.uint64(each) for each in (1, 3, 8, 56, 8, 32))
@@ -21,12 +21,12 @@ END, RETURN, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 
 @jit
 def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths, keys, counts):
-    """Number the fields of every row up to `stop`, which is behind the end of a line; return the number of rows.
+    """Number the fields of every row up to `stop`, which is after the end of a line; return the number of rows.
 
     Field `i` of a row belongs to output column `wanted[i]`, or to none if that is negative. `codes[j, row]` becomes the
-    number of the field in column `j`: the `lengths[e]` bytes from `begins[e]` on, where `e` is the number plus `j`
-    times the room of a column. `slots` are hash tables full of -1, as `counts` are full of 0. Rows with another number
-    of fields, and line breaks in quotes, are `STRANGE`.
+    number of the field in column `j`. Its bytes are the `lengths[e]` from `begins[e]` on, where `e` is that number plus
+    `j` times the space of a column. `slots` must be full of -1 and `counts` of 0. Rows with another number of fields,
+    and line breaks in quotes, return `STRANGE`.
     """
     marks, ends = np.uint64(mark) * ONES, np.uint64(END) * ONES
     returns, quotes = np.uint64(RETURN) * ONES, np.uint64(QUOTE) * ONES
@@ -35,10 +35,10 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
     most, room = len(begins) // len(codes), np.uint64(len(slots) // len(codes))
     mask = room - ONE
     row, at = 0, np.uint64(0)
-    behind, above = np.zeros(width, dtype=np.uint64), stop  # where each field of the row above ends, and it begins
-    # `at` is the first byte of row `row`; all rows before it have their codes.
+    behind, above = np.zeros(width, dtype=np.uint64), stop  # ends of the previous row's fields, and its start
+    # Invariant: `at` is the first byte of row `row`; all rows before it have their codes.
     while at < stop:
-        # The fields before `first` are byte for byte those of the row above, and have its codes.
+        # The fields before `first` are byte for byte those of the previous row, and have its codes.
         first, begin = 0, at
         if above < stop:
             first = fields_alike(words, above, at, stop, behind)
@@ -54,14 +54,14 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                 if at >= stop:
                     return STRANGE
             else:
-                # Jump by eight bytes until one of them is a delimiter, a line end or a quote.
+                # Advance by eight bytes until one of them is a delimiter, a line end or a quote.
                 while True:
                     word = words[at]
                     special = zeros(word ^ marks) | zeros(word ^ ends) | zeros(word ^ returns) | zeros(word ^ quotes)
                     if special != np.uint64(0):
                         break
                     at += EIGHT
-                # Of the bits below the first one that is set, one in each byte is counted: its own byte is among them.
+                # The bits below the lowest set bit are counted, one per byte, which includes that byte itself.
                 at += (((((special & (~special + ONE)) - ONE) & ONES) * ONES) >> LAST) - ONE
             if data[at] != (END if place == width - 1 else mark):
                 return STRANGE
@@ -75,7 +75,7 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                     slot = (slot ^ slot >> HALF) & mask
                     base = np.uint64(j) * room
                     entry = np.int64(slots[base + slot])
-                    # Linear probing: every slot passed over holds another field of this column.
+                    # Linear probing: every slot passed over has another field of this column.
                     while entry >= 0 and not same_field(words, begins, lengths, keys, entry, start, length, key):
                         slot = (slot + ONE) & mask
                         entry = np.int64(slots[base + slot])
@@ -99,10 +99,13 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
 
 @jit
 def fields_alike(words, above, at, stop, behind):
-    """Return how many fields at the beginning of a row are those of the row above; `behind` is where these end."""
+    """Return how many fields at the beginning of a row equal those of the previous row.
+
+    `behind` is where these end.
+    """
     same, width = np.uint64(0), len(behind)
     whole = min(behind[width - 1], stop - at)
-    # The first `same` bytes of both rows agree.
+    # Invariant: the first `same` bytes of both rows agree.
     while same < whole and words[above + same] == words[at + same]:
         same += EIGHT
     differs = words[above + same] ^ words[at + same]
@@ -119,13 +122,13 @@ def fields_alike(words, above, at, stop, behind):
 
 @jit
 def zeros(word):
-    """Return a word that is 0 unless some byte is; its lowest bit is then the top bit of the lowest such byte."""
+    """Return a word whose lowest set bit is the top bit of the lowest zero byte of a word; 0 if none is zero."""
     return (word - ONES) & ~word & TOPS
 
 
 @jit
 def behind_quotes(data, at, stop):
-    """Return where a field in quotes ends; `stop` where it holds a line break or does not end."""
+    """Return where a quoted field ends; `stop` if it contains a line break or does not end."""
     at += ONE
     while at < stop:
         byte = data[at]
@@ -141,7 +144,7 @@ def behind_quotes(data, at, stop):
 
 @jit
 def key_of(words, start, length):
-    """Return a word for a field: up to seven bytes are the word itself."""
+    """Return a hash word for a field; a field of up to seven bytes is its own word."""
     key, at = np.uint64(0), start
     while length >= BYTES:
         key = (key ^ words[at]) * np.uint64(0x9E3779B97F4A7C15)
@@ -153,7 +156,7 @@ def key_of(words, start, length):
 
 @jit
 def same_field(words, begins, lengths, keys, entry, start, length, key):
-    """Return whether a field is that of an entry."""
+    """Return whether a field equals that of an entry."""
     entry = np.uint64(entry)
     if keys[entry] != key or lengths[entry] != length:
         return False

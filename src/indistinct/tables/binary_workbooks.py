@@ -1,6 +1,6 @@
-"""Binary workbooks (.xlsb): the records of their sheets, for the reader of tables and for the scan of published files.
+"""Binary workbooks (.xlsb): the records of their sheets, for reading tables and for scanning published files.
 
-A record has a number for its kind, the length of its payload, and the payload; both numbers are written in groups of
+A record is a number for its kind, the length of its payload, and the payload; both numbers are written in groups of
 seven bits. The numbers of kinds are those of [MS-XLSB].
 """
 
@@ -14,12 +14,12 @@ from xml.sax.saxutils import unescape
 BOOK, STRINGS, LINKS = "xl/workbook.bin", "xl/sharedStrings.bin", "xl/_rels/workbook.bin.rels"
 # Kinds of records: a row, a cell of shared text, a shared text, a sheet's name, a merged area.
 ROW, SHARED_CELL, SHARED_TEXT, BUNDLE, MERGED = 0, 7, 19, 156, 176
-# Most bytes of the entry that lists the sheets, or of the one that links them to their entries.
+# Upper limit of the bytes of the entry that lists the sheets, and of the one that links them to their entries.
 MOST_LISTED = 1 << 24
 
 
 class SheetEntry(NamedTuple):
-    """A sheet of a binary workbook: its name, the entry that holds its records, and whether it is hidden."""
+    """A sheet of a binary workbook: its name, the entry with its records, and whether it is hidden."""
 
     name: str
     entry: str
@@ -27,9 +27,9 @@ class SheetEntry(NamedTuple):
 
 
 def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the payload of every record of some bytes, or of blocks of them.
+    """Yield the kind and the payload of every record in bytes, or in blocks of bytes.
 
-    Raise `ValueError` where they end within a record.
+    Raises `ValueError` if they end within a record.
 
     >>> list(read_records(bytes([5, 2, 65, 66, 0xB0, 1, 0])))
     [(5, b'AB'), (176, b'')]
@@ -45,7 +45,7 @@ def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]
 
 
 def _read_number(read: Callable[[int], bytes], byte: bytes, *, most: int) -> int:
-    """Return a number of at most `most` groups of seven bits, the lowest first, of which one byte is read already."""
+    """Return a number of at most `most` groups of seven bits, lowest first, of which `byte` was read already."""
     number = 0
     for group in range(most):
         if not byte:
@@ -58,7 +58,7 @@ def _read_number(read: Callable[[int], bytes], byte: bytes, *, most: int) -> int
 
 
 def _reader(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
-    """Return a function that gives the next bytes of some blocks."""
+    """Return a function that reads the given number of bytes from blocks."""
     held, at = b"", 0
 
     def read(size: int) -> bytes:
@@ -73,7 +73,10 @@ def _reader(blocks: Iterator[bytes]) -> Callable[[int], bytes]:
 
 
 def read_wide_text(payload: bytes, position: int) -> tuple[str, int]:
-    """Return a text of UTF-16 behind its length, and the position behind it; raise `ValueError` for one that is cut."""
+    """Return a UTF-16 text that follows its length, and the position after it.
+
+    Raise `ValueError` for a truncated one.
+    """
     if position + 4 > len(payload):
         raise ValueError("a text is cut")
     (length,) = struct.unpack_from("<I", payload, position)
@@ -84,7 +87,7 @@ def read_wide_text(payload: bytes, position: int) -> tuple[str, int]:
 
 
 def list_sheets(archive: zipfile.ZipFile) -> list[SheetEntry]:
-    """Return the sheets of a binary workbook in their order; raise `ValueError` or an error of the archive."""
+    """Return the sheets of a binary workbook in order; raise `ValueError` or an error of the archive."""
     targets = dict(_read_links(_read_whole(archive, LINKS).decode(errors="replace")))
     sheets = []
     for kind, payload in read_records(_read_whole(archive, BOOK)):

@@ -1,4 +1,4 @@
-"""Delimited text files as Arrow tables whose types hold for every row, for engines to rely on."""
+"""Delimited text files as Arrow tables whose column types hold for every row."""
 
 import os
 import zlib
@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, is_memory
-from indistinct.tables.declared_marks import without_texts
 from indistinct.tables.dialect import (
     LONGEST_LINE,
     NAMELESS,
@@ -30,7 +29,7 @@ from indistinct.tables.dialect import (
     open_bytes,
 )
 from indistinct.tables.dictionaries import TEXT, compact
-from indistinct.tables.evidence import check_forms, read_column
+from indistinct.tables.evidence import check_forms, read_column, without_texts
 from indistinct.tables.inference import has_several_spellings, maybe_grouped, settle, spellings
 from indistinct.tables.layout import TableBytes, encoding_of_cut, is_cut
 from indistinct.tables.leftovers import FileSurvey
@@ -42,7 +41,7 @@ from indistinct.tables.value import ColumnLabels, Reading, choose
 # Small blocks keep the reader's dictionaries in the cache; a record must fit into one block.
 BLOCK_BYTES = 1 << 21
 LARGEST_BLOCK_BYTES = 4 * LONGEST_LINE
-# Texts take so many times more once their types are found and they are counted than while they are read.
+# Memory of texts while they are typed and counted, relative to reading them.
 GROWS = 6
 UNPACK = "unpack it first, or anonymize it where it lies (--engine duckdb)"
 
@@ -50,7 +49,7 @@ Read = TypeVar("Read")
 
 
 class Delimited(NamedTuple):
-    """The table of a text file, and the columns whose numbers may mean something else: see `Table`."""
+    """The table of a text file, and the columns whose numbers may have another meaning: see `Table`."""
 
     data: pa.Table
     respelled: tuple[str, ...] = ()
@@ -61,7 +60,7 @@ class Delimited(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """The columns of one text file as dictionary-encoded text, without what is nobody's row."""
+    """The columns of one text file as dictionary-encoded text, without rows that belong to no person."""
 
     path: Path
     dialect: Dialect
@@ -70,7 +69,7 @@ class Texts(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Return how many rows the file has."""
+        """The number of rows of the file."""
         return len(next(iter(self.columns.values())))
 
 
@@ -82,11 +81,11 @@ def read_delimited(
     published: bool = False,
     allowance: Allowance | None = None,
 ) -> Delimited:
-    """Return text files with a header line as one table, each column as it was declared or as all of its cells allow.
+    """Return text files with a header line as one table; columns have declared types or types that fit all cells.
 
-    Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line
-    is skipped, except in a file of one column, where it is a row. So is a line without any value, and a column without
-    name and value, unless the file was `published` by us, and has neither.
+    Fields follow RFC 4180. Exactly the fields that `reading.missing` lists are missing, quoted or not. A blank line is
+    skipped, except in a file of one column, where it is a row. Lines without any value and columns without name and
+    values are skipped too, unless the file was `published` by this package, which writes neither.
     """
     parts = []
     guard = SizeGuard(allowance or Allowance.of(files))
@@ -103,7 +102,7 @@ def read_delimited(
 
 
 def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:
-    """Return what to say of how files are laid out, and of those whose encoding was guessed."""
+    """Return notes on how files are laid out, and on guessed encodings."""
     layout = [note for _, dialect in parts for note in dialect.notes]
     if reading.encoding is None:
         layout += [note for path, dialect in parts for note in guess_note(path, dialect.encoding)]
@@ -119,7 +118,7 @@ def check_same_names(first: Path, dialect: Dialect, other: Path, found: Dialect)
 def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
     """Return every cell of a delimited text file as text, and its encoding; a column without a name has "".
 
-    Nothing is left out and nothing becomes a number: this is what stands in the file.
+    Nothing is left out or converted to numbers.
     """
 
     def read(encoding: str) -> tuple[pa.Table, str]:
@@ -149,7 +148,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -> Read:
-    """Return what `read` makes of a file in the first encoding in which it is text."""
+    """Call `read` with the first encoding in which a file can be decoded, and return its result."""
     with readable(path):
         possible = encodings(path, reading.encoding)
         for candidate in possible:
@@ -164,9 +163,9 @@ def in_its_encoding(path: Path, reading: Reading, read: Callable[[str], Read]) -
 
 
 def dialect_of(path: Path, encoding: str, reading: Reading) -> Dialect:
-    """Return how a file is written in an encoding, once what was declared of it is checked."""
+    """Return the dialect of a file in an encoding, after checking what was declared about it."""
     dialect = find_dialect(path, encoding, reading)
-    if not dialect.quoted:  # a number in quotes may hold the delimiter
+    if not dialect.quoted:  # a number in quotes may contain the delimiter
         check_marks(reading.decimal, reading.thousands, dialect.delimiter)
     choose(dialect.columns, reading.named_columns)
     return dialect
@@ -185,7 +184,7 @@ def _texts_of(
     if dialect.bare:
         return Texts(path, dialect, {name: pa.chunked_array([], TEXT) for name in wanted})
     if columns is not None or any('"' in text for text in missing):
-        # A quote in a column that is not read, or in a missing value, would not be seen.
+        # A quote in a column that is not read, or in a missing value, would not be noticed.
         dialect = replace(dialect, quoted=True)
     names = names_to_read(dialect, columns)
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
@@ -206,16 +205,16 @@ def _texts_of(
 
 
 def names_to_read(dialect: Dialect, columns: Sequence[str] | None) -> list[str]:
-    """Return the names of a file that must be read for some columns, or for all.
+    """Return the names of the columns that must be read to get some columns, or all.
 
-    The last one is read in any case, because a quote that never ends shows there.
+    The last one is always read, because a quote that never ends shows there.
     """
     nameless = [name for name in dialect.names if name.startswith(NAMELESS) and columns is None]
     return list(dict.fromkeys([*choose(dialect.columns, columns), *nameless, dialect.names[-1]]))
 
 
 def survey_table(path: Path, dialect: Dialect, table: pa.Table) -> FileSurvey:
-    """Return what a file shows that was read whole; raise `InputError` where its text is broken."""
+    """Return the survey of a file that was read whole; raise `InputError` where its text is broken."""
     survey = FileSurvey(dialect)
     survey.add(table)
     survey.check_text(path)
@@ -223,7 +222,7 @@ def survey_table(path: Path, dialect: Dialect, table: pa.Table) -> FileSurvey:
 
 
 def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *, every: bool) -> Delimited:
-    """Return the columns of all files, each with the type that the cells of all files allow."""
+    """Return the columns of all files, each with the type that fits the cells of all files."""
     if all(part.dialect.bare for part in parts):
         return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
@@ -253,12 +252,12 @@ def _whole(parts: Sequence[Texts], name: str) -> pa.ChunkedArray:
 
 
 def left_out_of(parts: Sequence[tuple[Path, tuple[str, ...]]]) -> tuple[str, ...]:
-    """Return what was left out of files, in words; each file is named if there are several."""
+    """Return notes on what was left out of files; files are named if there are several."""
     return tuple(words if len(parts) == 1 else f"{words} of {path.name}" for path, each in parts for words in each)
 
 
 def misfit_error(misfit: MisfitError, parts: Sequence[tuple[Path, Dialect, int]]) -> InputError:
-    """Return the error of cells that are not as declared, which says on which lines of which file they stand."""
+    """Return the error of cells that do not fit their declaration, with their lines and file."""
     if len(parts) == 1:
         path, dialect, _ = parts[0]
         return misfit.error(lambda rows: line_numbers(path, dialect, rows.tolist()))
@@ -276,7 +275,7 @@ def misfit_error(misfit: MisfitError, parts: Sequence[tuple[Path, Dialect, int]]
 def _read_text(
     path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "SizeGuard"
 ) -> tuple[Dialect, list[pa.ChunkedArray]]:
-    """Return the columns as dictionary-encoded text, and the dialect that read them."""
+    """Return the dialect that read the file, and the columns as dictionary-encoded text."""
     size = BLOCK_BYTES
     while True:
         try:
@@ -298,13 +297,13 @@ def _read_blocks(
     from pyarrow import csv
 
     with guard.stream(path, dialect) as stream:
-        # Many small buffers that live briefly: huge pages, as other pools ask for, cost more than they give.
+        # Many small buffers with a short life: huge pages, which other memory pools request, cost more than they save.
         options = csv_options(dialect, missing, names, block_size=block_size)
         return trim_fields(csv.read_csv(stream, memory_pool=pa.system_memory_pool(), **options), dialect, missing)
 
 
 def table_stream(path: Path, dialect: Dialect) -> Any:
-    """Return the bytes of a text file for Arrow, without lines that are none of its table."""
+    """Return the bytes of a text file for Arrow, without lines that are not part of its table."""
     if not is_cut(dialect.skip, dialect.comment):
         return pa.input_stream(str(path), compression=compression_of(path))
     cut = TableBytes(open_bytes(path), encoding=dialect.encoding, skip=dialect.skip, comment=dialect.comment)
@@ -312,7 +311,7 @@ def table_stream(path: Path, dialect: Dialect) -> Any:
 
 
 def trim_fields(table: pa.Table, dialect: Dialect, missing: Sequence[str]) -> pa.Table:
-    """Return columns of text without blanks around fields, where that was declared; marks are missing then, too."""
+    """Return text columns without blanks around fields, where that was declared; trimmed NA strings are missing."""
     if not dialect.trim:
         return table
     columns = []
@@ -323,7 +322,7 @@ def trim_fields(table: pa.Table, dialect: Dialect, missing: Sequence[str]) -> pa
 
 
 def _trim_texts(texts: pa.Array) -> pa.Array:
-    """Return texts without blanks around them, and without quotes that a blank kept from being read as such."""
+    """Return texts without blanks around them, and without quotes that were not recognized because of a blank."""
     plain = pc.utf8_trim_whitespace(texts)
     quoted = pc.match_substring_regex(plain, '(?s)^".*"$')
     inner = pc.replace_substring(pc.utf8_slice_codeunits(plain, 1, -1), '""', '"')
@@ -331,33 +330,33 @@ def _trim_texts(texts: pa.Array) -> pa.Array:
 
 
 class SizeGuard:
-    """Streams of compressed text that end with an error where what was read of them takes more than is allowed."""
+    """Streams of compressed text that raise an error when their content takes more memory than is allowed."""
 
     def __init__(self, allowance: Allowance) -> None:
         self.allowance = allowance
         self.before = pa.system_memory_pool().bytes_allocated()
 
     def stream(self, path: Path, dialect: Dialect) -> Any:
-        """Return the bytes of a text file; those of a compressed one are watched, because they have no limit."""
+        """Return the bytes of a text file; compressed ones are limited, because they may inflate without end."""
         plain = table_stream(path, dialect)
         return plain if compression_of(path) is None else pa.PythonFile(_Watched(plain, path, self), mode="r")
 
     def check(self, path: Path, read: int) -> None:
-        """Raise `OutOfMemoryError` if the cells that were read so far take too much once they are counted."""
+        """Raise `OutOfMemoryError` if counting the cells read so far would take too much memory."""
         taken = pa.system_memory_pool().bytes_allocated() - self.before
         holds = f"at least {read >> 20:,} MB of text"
         self.allowance.require(GROWS * taken, str(path), holds, otherwise=UNPACK)
 
 
 class _Watched:
-    """The bytes of a compressed file, and how many were read."""
+    """The bytes of a compressed file, and the number of bytes read."""
 
     def __init__(self, plain: Any, path: Path, guard: SizeGuard) -> None:
         self.plain, self.path, self.guard, self.count = plain, path, guard, 0
         self.closed = False
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, unless there is too much already."""
+        """Return the next bytes; raise if too many were read."""
         content: bytes = self.plain.read(size)
         self.count += len(content)
         self.guard.check(self.path, self.count)
@@ -370,18 +369,18 @@ class _Watched:
 
 
 def compression_of(path: Path) -> str | None:
-    """Return how a text file is compressed.
+    """Return the compression of a text file.
 
-    It is read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
+    Files are read, not mapped: a mapped file counts as memory, and mapping its pages costs more than copying them.
     """
     return "gzip" if path.suffix.lower() == ".gz" else None
 
 
 def csv_options(dialect: Dialect, missing: Sequence[str], names: list[str], *, block_size: int) -> dict[str, Any]:
-    """Return how Arrow reads some columns of a text file, all of them as text."""
+    """Return Arrow's options to read some columns of a text file, all of them as text."""
     from pyarrow import csv
 
-    # What Arrow finds in the first line are not the names then.
+    # Arrow then must not take the names from the first line.
     given = dialect.columns != dialect.names or dialect.trim or dialect.named
     named: dict[str, Any] = {"column_names": list(dialect.names), "skip_rows": dialect.ahead}
     header = {**named, "skip_rows_after_names": 1} if given else {}
@@ -410,7 +409,7 @@ def _holds_quote(column: pa.ChunkedArray) -> bool:
 
 
 def enlarge_blocks(path: Path, dialect: Dialect, error: pa.ArrowException, *, size: int) -> int:
-    """Return a size of blocks into which a long record fits; raise what else keeps Arrow from reading a file."""
+    """Return a block size into which a long record fits; raise any other error of Arrow."""
     if _is_other_encoding(error):
         raise UnicodeError from None
     wrong = diagnose(path, dialect)

@@ -1,9 +1,10 @@
-"""How a delimited text file is written: encoding, delimiter and header, found before an engine reads it."""
+"""The dialect of a delimited text file: encoding, delimiter and header, found before an engine reads it."""
 
 import codecs
 import csv
 import gzip
 import io
+import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,12 +12,18 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.tables.encodings import GUESSES, encodings_of, guess_of
-from indistinct.tables.headers import check_header
-from indistinct.tables.layout import TableLines, blanks_note, body_of, check_one_column, check_title, ragged_hint
+from indistinct.tables.layout import (
+    TableLines,
+    blanks_note,
+    body_of,
+    check_header,
+    check_one_column,
+    check_title,
+    ragged_hint,
+)
 from indistinct.tables.value import Reading, check_names, check_width
 
-# No line of a table is longer: a file without line ends would be read for ever, and a small one inflate for ever.
+# Upper limit of the length of a line, in bytes: a file without line ends, or a small compressed one, might never end.
 LONGEST_LINE = 1 << 23
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_BYTES = 1 << 18
@@ -26,14 +33,13 @@ NAMELESS = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One way to read a delimited text file, whose header has some blank lines `ahead` of it.
+    """One way to read a delimited text file, whose header comes after `ahead` blank lines.
 
-    Columns without a name have one that begins with NUL, and are left out if they have no value either.
-    `bare` says that nothing follows the header. Without `quoted`, a quote is a character like any other, so that
-    records end at line ends and are found faster; that is right only if the file has none. The first `skip` lines and
-    lines that begin with `comment` are none of the table. With `trim` fields have no blanks around them. Columns
-    without a name and with values are left out if they are to be `dropped`, and have been `named` after their number
-    else, if that was declared. `notes` are what a reader must know.
+    Columns without a name get one that begins with NUL, and are left out if they have no values. `bare` says that
+    nothing follows the header. Without `quoted`, a quote is an ordinary character, so that records end at line ends and
+    are found faster; that is only right if the file has no quotes. The first `skip` lines and lines that begin with
+    `comment` are not part of the table. With `trim`, blanks around fields are removed. Columns without a name but with
+    values are left out if they are `dropped`, or `named` after their number, as declared. `notes` are for the user.
     """
 
     encoding: str
@@ -51,7 +57,7 @@ class Dialect:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns that have a name."""
+        """The columns that have a name."""
         return tuple(name for name in self.names if not name.startswith(NAMELESS))
 
 
@@ -61,7 +67,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
-    """Return the encodings to try in turn: the given one, that of a byte order mark, or UTF-8, Japanese and Latin.
+    """Return the encodings to try in order: the given one, that of a byte order mark, or UTF-8, Japanese and Latin.
 
     Every sequence of bytes is Latin-1, so the last resort never fails.
     """
@@ -81,7 +87,7 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
 
 
 def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
-    """Return what to say of a file whose encoding nobody declared and that is not the usual one."""
+    """Return a note on a file whose encoding was not declared and is not UTF-8."""
     if encoding not in GUESSES:
         return ()
     with open_bytes(path) as file:
@@ -93,10 +99,10 @@ def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
 
 
 def find_dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
-    """Return delimiter and header of a file; raise `UnicodeDecodeError` if its start has another encoding.
+    """Return the dialect of a file; raise `UnicodeDecodeError` if its start has another encoding.
 
-    A first line that looks like data is refused, unless it is known to be a header; so are lines above the names, and
-    records that would be one column. No message quotes a line.
+    A first line that looks like data is refused, unless it is declared to be a header; so are lines above the names,
+    and records that would be a single column. No message quotes a line.
     """
     given = reading.delimiter
     if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n\0'):
@@ -141,7 +147,7 @@ def find_dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
 
 
 def _names(path: Path, records: list[list[str]], reading: Reading) -> list[str]:
-    """Return the names of columns; one without a name begins with NUL, unless it is to be called after its number."""
+    """Return the names of columns; one without a name begins with NUL, or is named after its number if declared."""
     names = records[0] if records else []
     if any("\0" in name for name in names):
         raise nul_error()
@@ -158,7 +164,7 @@ def _names(path: Path, records: list[list[str]], reading: Reading) -> list[str]:
 def _check_layout(
     path: Path, text: str, chosen: str, records: list[list[str]], reading: Reading, *, sure: bool
 ) -> tuple[str, ...]:
-    """Return what is to be said of a layout; raise for lines above the names, and for records in one column.
+    """Return notes on a layout; raise for lines above the names, and for records in one column.
 
     `sure` says that the delimiter was declared.
     """
@@ -172,13 +178,13 @@ def _check_layout(
 
 
 def _line_end(text: str, start: int) -> int:
-    """Return where the line that begins at `start` ends, the length of the text if it does not."""
+    """Return where the line that begins at `start` ends, or the length of the text."""
     ends = [end for mark in "\r\n" if (end := text.find(mark, start)) >= 0]
     return min(ends, default=len(text))
 
 
 def _is_bare(text: str, delimiter: str) -> bool:
-    """Return whether a header is all there is; in a file of one column a blank line is a row."""
+    """Return whether the file has only a header; in a file of one column a blank line is a row."""
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header = next(row for row in rows if row)
     try:
@@ -188,9 +194,9 @@ def _is_bare(text: str, delimiter: str) -> bool:
 
 
 def _find_delimiter(text: str, complete: bool) -> str:
-    """Return the delimiter that cuts every sampled record into as many fields, the most and at least two.
+    """Return the delimiter that splits all sampled records into the same number of fields, the most and at least two.
 
-    If none does, the one that cuts the header most: the file is then ragged, and the reader says where.
+    If there is none, the one that splits the header most: the file is then ragged, and the reader reports where.
     """
     widths = {mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)] for mark in DELIMITERS}
     even = {mark: found[0] for mark, found in widths.items() if len(set(found)) == 1 and found[0] > 1}
@@ -202,7 +208,7 @@ def _find_delimiter(text: str, complete: bool) -> str:
 def _records(text: str, delimiter: str, complete: bool, *, limit: int, trim: bool = False) -> list[list[str]]:
     """Return the first whole records of a sample, without blank lines."""
     found = []
-    # A field that never seems to end stops the reader; the records before it still count.
+    # A field that never ends stops the reader; the records before it still count.
     with suppress(csv.Error):
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=trim):
             if row:
@@ -232,7 +238,7 @@ def nul_error() -> InputError:
 
 
 def diagnose(path: Path, dialect: Dialect) -> InputError | None:
-    """Return what is wrong with the records of a file and on which line, None if nothing is."""
+    """Return the error in the records of a file, with its line; None if there is none."""
     number = 0
     try:
         for number, row in _strict_rows(path, dialect):
@@ -256,7 +262,7 @@ def diagnose(path: Path, dialect: Dialect) -> InputError | None:
 def line_numbers(path: Path, dialect: Dialect, rows: list[int]) -> list[int]:
     """Return the lines of a file on which some rows end; rows ascend and are counted from 0 after the header.
 
-    Lines without any value are no rows.
+    Lines without any value are not rows.
     """
     wanted, lines, number = set(rows), [], -2
     for line, row in _strict_rows(path, dialect):
@@ -269,7 +275,7 @@ def line_numbers(path: Path, dialect: Dialect, rows: list[int]) -> list[int]:
 
 
 def empty_rows(path: Path, dialect: Dialect, candidates: Collection[int]) -> list[int]:
-    """Return which of some rows have no value at all, not even a mark for missing; counted with each other."""
+    """Return which of the candidate rows have no value at all, not even an NA string; blank rows are counted."""
     wanted, number, empty = set(candidates), -2, []
     for _, row in _strict_rows(path, dialect):
         number += bool(row)
@@ -291,7 +297,7 @@ def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]
 
 
 class _EndingLines(io.RawIOBase):
-    """The bytes of a file; raises `InputError` where a line is longer than any, before it is read as one text."""
+    """The bytes of a file; raises `InputError` where a line exceeds the limit, before it is decoded."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
         super().__init__()
@@ -313,3 +319,112 @@ class _EndingLines(io.RawIOBase):
                 line=self._ended + 1,
             )
         return len(part)
+
+
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Share of non-ASCII characters above which a text that decodes as Shift-JIS is more likely in Latin letters.
+LATIN_SHARE = 0.2
+# The languages for which an encoding other than UTF-8 is guessed.
+GUESSES = {
+    "cp1252": "Western European",
+    "latin-1": "Western European",
+    "cp932": "Japanese",
+}
+DECLARE = "declare it if letters look wrong (--encoding, encoding=)"
+# Words with letters beyond ASCII, in any encoding with one byte per letter; three such letters and nothing else are a
+# word of no language that cp1252 is for.
+WORD = re.compile(rb"[A-Za-z\x80-\xff]+")
+FOREIGN = re.compile(rb"[A-Za-z]?[\x80-\xff]{3,}[A-Za-z]?")
+# Between two letters cp1252 has letters, apostrophes and dashes.
+SIGN_INSIDE = re.compile(
+    rb"[A-Za-z\xc0-\xff][\x80-\x82\x84-\x89\x8b\x8d\x8f\x90\x93-\x95\x99\x9b\x9d\xa1-\xac\xae-\xb6\xb8\xb9\xbb-\xbf]"
+    rb"[A-Za-z\xc0-\xff]"
+)
+DOUBTFUL_SHARE = 0.2
+ALPHABETS = (
+    "Cyrillic (cp1251, koi8-r), Greek (cp1253), Hebrew (cp1255), Arabic (cp1256), Thai (cp874), "
+    "Chinese (gb18030, big5) or Korean (cp949)"
+)
+LETTERS = "Central European (cp1250), Turkish (cp1254), Baltic (cp1257) or what old programs wrote (cp850, mac-roman)"
+
+
+def encodings_of(start: bytes) -> tuple[str, ...]:
+    """Return the encodings to try in order for a text that begins with these bytes."""
+    marked = next((name for mark, name in MARKS if start.startswith(mark)), None)
+    if marked:
+        return (marked,)
+    return ("utf-8", *(("cp932",) if _is_japanese(start) else ()), "cp1252", "latin-1")
+
+
+def guess_of(name: str, encoding: str, sample: bytes) -> str | None:
+    """Return a note on a guessed encoding, from a sample of the text; None where nothing was guessed.
+
+    >>> guess_of("a.csv", "cp1252", "Müller".encode("cp1252")).partition(":")[0]
+    'a.csv is not UTF-8; it was read as cp1252 (Western European)'
+    """
+    if encoding not in GUESSES:
+        return None
+    doubt = doubt_of(encoding, sample)
+    said = f"{name} is not UTF-8; it was read as {encoding} ({GUESSES[encoding]})"
+    return (
+        f"{said}: {DECLARE}"
+        if doubt is None
+        else f"{said}, which looks wrong: {doubt}; declare it (--encoding, encoding=)"
+    )
+
+
+def doubt_of(encoding: str, sample: bytes) -> str | None:
+    """Return why a sample is unlikely in the guessed encoding, and which encodings are likely.
+
+    None if there is no doubt.
+
+    >>> doubt_of("cp1252", "Иванов".encode("cp1251")).partition(",")[0]
+    'whole words are of letters beyond ASCII'
+    """
+    if encoding not in GUESSES:
+        return None
+    if encoding == "cp932":
+        return None if _double_bytes(sample)[0] else f"it may be {ALPHABETS}"
+    words = [word for word in WORD.findall(sample) if not word.isascii()]
+    foreign = sum(FOREIGN.fullmatch(word) is not None for word in words)
+    if foreign > DOUBTFUL_SHARE * len(words):
+        return f"whole words are of letters beyond ASCII, as in {ALPHABETS}"
+    signs = sum(SIGN_INSIDE.search(word) is not None for word in words)
+    if encoding == "latin-1" or signs > DOUBTFUL_SHARE * len(words):
+        return f"signs are inside words, as in {LETTERS}"
+    return None
+
+
+def _is_japanese(start: bytes) -> bool:
+    """Return whether bytes are text in Shift-JIS as Windows writes it (cp932), and not Latin letters.
+
+    Latin letters with accents may decode as well, but to characters inside words of ASCII letters.
+    """
+    if start.isascii():
+        return False
+    decoder = codecs.getincrementaldecoder("cp932")()
+    try:
+        text = decoder.decode(start)
+    except UnicodeDecodeError:
+        return False
+    signs = sum(not mark.isascii() for mark in text)
+    inside = len(re.findall("(?<=[A-Za-z])[^\\x00-\\x7f]|[^\\x00-\\x7f](?=[A-Za-z])", text))
+    private = any("\ue000" <= mark <= "\uf8ff" for mark in text)
+    usual, rare = _double_bytes(start)
+    return signs > 0 and not private and inside <= LATIN_SHARE * signs and usual >= rare
+
+
+def _double_bytes(start: bytes) -> tuple[int, int]:
+    """Return how many two-byte characters are usual in Japanese, and how many are rare.
+
+    Small Cyrillic letters, read in pairs, are rare characters.
+    """
+    text = codecs.getincrementaldecoder("cp932")(errors="replace").decode(start)
+    leads = [code[0] for mark in set(text) if len(code := mark.encode("cp932", "replace")) == 2]
+    return sum(lead < 0xA0 for lead in leads), sum(lead >= 0xE0 for lead in leads)

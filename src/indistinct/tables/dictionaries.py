@@ -1,7 +1,7 @@
 """Text columns as codes into a dictionary: fast for engines, and a place where a release can leak.
 
-A dictionary may hold values that no row has, such as those of suppressed rows, and its order may be the order
-in which the values first occurred in the original. Both would be written into an Arrow or a Parquet file.
+A dictionary may contain values that no row has, such as those of suppressed rows, and its order may be the order in
+which the values first occurred in the original. Both would be written into an Arrow or a Parquet file.
 """
 
 import re
@@ -25,7 +25,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def check_text(name: str, column: pa.ChunkedArray) -> None:
-    """Raise `InputError` if a column has text that is not UTF-8: what others wrote need not be what it says."""
+    """Raise `InputError` if a column has text that is not UTF-8, as files of other programs may."""
     for chunk in column.chunks if is_text(column.type) else ():
         try:
             (chunk.dictionary if isinstance(chunk.type, pa.DictionaryType) else chunk).validate(full=True)
@@ -52,15 +52,15 @@ def assemble(column: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def share_dictionaries(table: pa.Table) -> pa.Table:
-    """Return a table whose dictionary-encoded columns each have one dictionary for all their chunks."""
+    """Return the table with a single dictionary for all chunks of each dictionary-encoded column."""
     return pa.table([share_dictionary(column) for column in table.columns], schema=table.schema)
 
 
 def share_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose chunks have one dictionary, in the same type; other columns are returned unchanged.
+    """Return a column whose chunks share one dictionary of the same type; other columns are returned unchanged.
 
-    Arrow's own `unify_dictionaries` must not be used: it looks up the indices of missing cells too. What these slots
-    hold is undefined, and Arrow then reads outside the dictionary, which ends the process.
+    Arrow's own `unify_dictionaries` must not be used: it also looks up the indices of missing cells, which are
+    undefined, so that Arrow may read outside the dictionary and crash the process.
 
     >>> several = pa.chunked_array([pa.array(["x", None]).dictionary_encode(), pa.array(["y"]).dictionary_encode()])
     >>> share_dictionary(several).chunk(0).dictionary.to_pylist()
@@ -76,15 +76,15 @@ def share_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _transpose(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Return the code of each cell among the distinct values of all dictionaries, and these values; -1 is missing."""
+    """Return (code of each cell among the distinct values of all dictionaries, -1 for missing; these values)."""
     listed = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
     values = pc.drop_null(listed.unique())
-    # -1 stands for a missing value that hides in a dictionary instead of behind the codes.
+    # -1 marks missing values inside a dictionary, not only missing cells.
     places = pc.fill_null(pc.index_in(listed, value_set=values), -1).to_numpy()
     codes = empty_large(len(column), np.int32)
     begin = first = 0
     for chunk in column.chunks:
-        # The slots of missing cells hold anything, so they are filled before they are looked up.
+        # The indices of missing cells are undefined, so they are filled before they are looked up.
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices
         own = places[first : first + len(chunk.dictionary)]
         part = codes[begin : begin + len(chunk)]
@@ -104,24 +104,24 @@ def _coded_array(codes: Codes, values: pa.Array, kind: pa.DictionaryType = TEXT)
     indices = pa.array(codes, mask=absent)
     if kind.index_type != indices.type:
         indices = indices.cast(kind.index_type)
-    # The codes come from places in `values`, so they need no second check of their bounds.
+    # The codes are indices into `values`, so their bounds need no second check.
     return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
 
 
 def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.DictionaryArray:
-    """Return a text column whose dictionary holds every value that occurs once, and no other.
+    """Return a text column whose dictionary has every value that occurs once, and no other.
 
-    With `ascending` the dictionary goes by code point, so that it says nothing about the order of rows.
+    With `ascending` the dictionary is sorted by code point, so that it reveals nothing about the order of rows.
     """
     array = assemble(column)
     values = array.dictionary
-    # Arrow looks at all cells without the interpreter's lock, so that several columns are looked at together.
+    # Arrow works without the interpreter's lock, so that several columns are processed at the same time.
     kept = np.sort(pc.drop_null(pc.unique(array.indices)).to_numpy())
     if ascending and not ascends(values):
         kept = kept[pc.sort_indices(values.take(pa.array(kept))).to_numpy()]
     if np.array_equal(kept, np.arange(len(values))):
         return array
-    # Missing is the place after the last value.
+    # Missing has the index after the last value.
     codes = (pc.fill_null(array.indices, len(values)) if array.null_count else array.indices).to_numpy()
     places = np.zeros(len(values) + 1, dtype=np.int32)
     places[kept] = np.arange(len(kept), dtype=np.int32)

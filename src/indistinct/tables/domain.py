@@ -1,4 +1,4 @@
-"""A column's distinct values in canonical order: the codes that recodings, algorithms and engines speak in."""
+"""A column's distinct values in canonical order; a value's index is its code in recodings, algorithms and engines."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +12,11 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.machine.arrays import Codes
 
 DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
-"""The length of a day in each unit of Arrow's moments."""
+"""The length of a day in each unit of Arrow's timestamps."""
 
 
 class Kind(StrEnum):
-    """How values are compared and how far apart they are."""
+    """How values are compared, and how distances between them are measured."""
 
     NUMBER = "number"
     DATE = "date"
@@ -25,10 +25,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
-    """The distinct values of a column; a value's code is its place in canonical order.
+    """The distinct values of a column in canonical order; a value's code is its index.
 
-    Numbers and dates ascend, text goes by code point or by a declared order. Missing is a value of its own
-    and, where it occurs, has code 0.
+    Numbers and dates ascend; text is sorted by code point or by a declared order. Missing is a value of its own and,
+    where it occurs, has code 0.
     """
 
     column: str
@@ -46,16 +46,16 @@ class Domain:
 
     @property
     def ordered(self) -> bool:
-        """Whether a range of values means something: numbers, dates and declared orders."""
+        """Whether ranges of values make sense: numbers, dates and declared orders."""
         return self.declared or self.kind is not Kind.TEXT
 
     def texts(self) -> tuple[str | None, ...]:
-        """Return each code's value as text; None stands for missing."""
+        """Return each code's value as text; None is missing."""
         spelled = self.values.cast(pa.string()).to_pylist()
         return (None, *spelled) if self.missing else tuple(spelled)
 
     def code_of_text(self, text: str) -> int | None:
-        """Return the code of a text, None where the column has no such one.
+        """Return the code of a text, None where the column does not have it.
 
         >>> Domain("age", pa.array(["*", "30"]), missing=True).code_of_text("*")
         1
@@ -64,7 +64,10 @@ class Domain:
         return None if place < 0 else place + int(self.missing)
 
     def positions(self) -> Codes:
-        """Return each code's place on a line, for widths: numbers, days, or ranks; missing lies on the first."""
+        """Return each code's position for widths: numbers, days, or ranks.
+
+        Missing has the position of the first value.
+        """
         match Kind.TEXT if self.declared else self.kind:
             case Kind.NUMBER:
                 line = self.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -104,15 +107,15 @@ class Domain:
         return codes.astype(np.int32)
 
     def decode(self, codes: Codes) -> pa.Array:
-        """Return the values that codes stand for."""
+        """Return the values of codes."""
         places = codes.astype(np.int64) - int(self.missing)
         return self.values.take(pa.array(places, mask=places < 0))
 
     def translate(self, other: "Domain", *, empty: bool = False) -> Codes:
-        """Return the code in another domain of each of this one's values, -1 for one that it does not hold.
+        """Return the code in another domain of each of this one's values, -1 for values that it does not have.
 
-        Texts are read as values of the other's type, as those of a file that has no types. Where missing may be
-        `empty` text, it is that if the other domain knows nothing missing.
+        Texts are converted to the other's type, as for a file without types. With `empty`, missing is translated to the
+        empty text if the other domain has no missing value.
         """
         kind = other.values.type
         values = self.values if self.values.type == kind else read_as(self.values, kind)
@@ -129,7 +132,7 @@ class Domain:
         return np.concatenate([[absent], codes])
 
     def union(self, other: "Domain", *, order: Sequence[str] | None = None) -> "Domain":
-        """Return a domain with the values of both, in this one's type; `order` is the declared one, where there is one.
+        """Return a domain with the values of both, in this one's type and, where it is given, the declared order.
 
         Values that a declared order does not name come last.
         """
@@ -151,7 +154,7 @@ class Domain:
         return replace(self, values=values.take(pa.array(np.argsort(ranks, kind="stable"))), missing=missing)
 
     def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
-        """Encode the values of each dictionary that occur, and look the cells up among them."""
+        """Encode the occurring values of each dictionary, and look up the cells among them."""
         parts = [np.zeros(0, dtype=np.int32)]
         for chunk in column.chunks:
             places = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
@@ -176,7 +179,7 @@ def kind_of(kind: pa.DataType) -> Kind:
 
 
 def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the column in one of the few Arrow types that domains are made of."""
+    """Return the column in one of the few Arrow types of domains."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     unordered = pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
     if unordered or pa.types.is_duration(kind):
@@ -189,7 +192,7 @@ def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     elif pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return column.cast(pa.string())
     elif pa.types.is_timestamp(kind):
-        if kind.tz is not None:  # the day and hour that the clock on the wall showed
+        if kind.tz is not None:  # the local day and hour
             plain = column.cast(kind) if isinstance(column.type, pa.DictionaryType) else column
             column = pc.local_timestamp(plain)
         kind = pa.timestamp("us")
@@ -200,15 +203,15 @@ def plain_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     elif pa.types.is_decimal(kind) and kind.bit_width < 128:
         kind = pa.decimal128(kind.precision, kind.scale)
     if isinstance(column.type, pa.DictionaryType):
-        # Numbers and dates are checked, and their zeros united, where they stand in cells.
+        # Numbers and dates are checked, and 0.0 and -0.0 made equal, cell by cell.
         return with_room(column, kind) if pa.types.is_string(kind) else column.cast(kind)
     return column.cast(kind, safe=False) if column.type != kind else column
 
 
 def days_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return moments that are all at midnight as days, as their owner meant them; any other plain column as it is.
+    """Return timestamps that are all at midnight as dates; any other plain column unchanged.
 
-    Moments with a zone are those that the clock on its wall showed: `plain_column` has taken the zone off.
+    Timestamps with a time zone are in local time, because `plain_column` has removed the zone.
 
     >>> days_of(pa.chunked_array([["2024-01-11 00:00", "2024-02-01 00:00"]]).cast(pa.timestamp("us"))).type
     DataType(date32[day])
@@ -221,16 +224,16 @@ def days_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def ascends(values: pa.Array) -> bool:
-    """Return whether every value is larger than the one before, so that all differ and none is missing."""
+    """Return whether values strictly ascend, so that all differ and none is missing."""
     if values.null_count or len(values) < 2:
         return not values.null_count
     return bool(pc.all(pc.less(values[:-1], values[1:])).as_py())
 
 
 def one_to_one(kind: pa.DataType) -> bool:
-    """Return whether cells of an Arrow type that count as one value are always written alike.
+    """Return whether values of an Arrow type that count as equal are always written alike.
 
-    Not so: hours that a clock shows twice, parts of a microsecond, and hours of a day.
+    They are not for local times (an hour occurs twice when clocks change), nanoseconds, and times of day.
     """
     if isinstance(kind, pa.DictionaryType):
         kind = kind.value_type
@@ -240,7 +243,7 @@ def one_to_one(kind: pa.DataType) -> bool:
 
 
 def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a dictionary column of values of a type, with indices that have room for one more: that of missing."""
+    """Return a dictionary column whose index type has room for one more code, that of missing."""
     index = column.type.index_type
     most = np.iinfo(index.to_pandas_dtype()).max
     roomy = all(len(chunk.dictionary) < most for chunk in column.chunks)
@@ -248,7 +251,7 @@ def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def read_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return values in another type, missing where one does not fit it; a text of midnight is a day.
+    """Return values converted to another type, missing where one does not fit; a text of midnight is a date.
 
     >>> read_as(pa.array(["2024-01-11", "2024-01-11 00:00:00", "2024-01-11 10:00:00"]), pa.date32()).null_count
     1

@@ -1,10 +1,13 @@
-"""How a column of text is read: the one rule by which texts become numbers, dates or missing, or stay text.
+"""How a column of text is typed: the single rule by which texts become numbers, dates or missing, or stay text.
 
-Evidence is gathered in blocks, and a plan that is decided on it converts the blocks. A table in memory is one block;
-engines that hold no table whole go over theirs twice. Both get the same columns.
+Evidence is gathered in blocks, and the plan decided from it converts the blocks. A table in memory is one block;
+engines that never have a whole table pass over theirs twice. Both get the same columns. Declared NA strings are texts,
+and the numbers and dates that they spell.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -13,9 +16,8 @@ import pyarrow.compute as pc
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.tables.declared_marks import framed_marks, marks_of, without_texts, without_values
 from indistinct.tables.dictionaries import TEXT, compact, is_text
-from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.domain import Kind, kind_of, plain_column
 from indistinct.tables.inference import KINDS, MOMENTS, convert_values, spellings
 from indistinct.tables.misfits import LINES, FutureError, MisfitError, no_column
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, signs_of, without_signs
@@ -25,19 +27,19 @@ ISO = {
     "date": ("%Y-%m-%d",),
     "datetime": ("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M"),
 }
-# Numbers become wider, dates and times have nothing in common with anything.
+# Numbers can be widened; dates and times have no common type with anything else.
 WIDENING = (pa.int64(), pa.decimal128(38, 0), pa.float64())
 WHOLE, INTEGERS = "^-?[0-9]+$", "^-?[0-9]{1,18}$"
-# A format for all columns that fits this share of a column's distinct texts is meant for it.
+# A date format for all columns applies to a column if it fits this share of the distinct texts.
 MEANT = 0.5
-# Texts of a column that are kept, to say what it looks like.
+# Number of texts of a column that are kept as samples.
 KEPT = 1000
 NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
 class Misfits:
-    """Cells that do not fit, as they are met: how many, the first of them, and of how many; the same of late dates."""
+    """The cells that do not fit: how many, the first of them, and of how many; the same for dates in the future."""
 
     cells: int = 0
     count: int = 0
@@ -46,7 +48,7 @@ class Misfits:
     first_late: list[int] = field(default_factory=list)
 
     def add(self, column: pa.ChunkedArray, lost: Codes, late: Codes, *, start: int) -> None:
-        """Take what a block of cells lost, and which of its dates lie in the future."""
+        """Add the cells of a block that could not be converted, and its dates in the future."""
         self.cells += len(column) - column.null_count
         self.count, self.late = self.count + len(lost), self.late + len(late)
         for first, rows in ((self.first, lost), (self.first_late, late)):
@@ -55,11 +57,11 @@ class Misfits:
 
 @dataclass(slots=True)
 class TypeEvidence:
-    """What the texts of one column say so far; `framed` is a column that has the type text, and stays so by default.
+    """The evidence from one column's texts so far; `framed` is a column that already has the type text.
 
-    `kind` is the narrowest type that all texts have in the notation that was declared, None before the first text, and
-    text where there is none. `marked` says that a decimal or thousands mark occurs. `fitting` and `straying` count the
-    texts that fit each date format, or do not.
+    `kind` is the narrowest type of all texts in the declared notation, None before the first text, and text where there
+    is none. `marked` says that a decimal or thousands separator occurs. `fitting` and `straying` count the texts that
+    fit each date format, or do not.
     """
 
     name: str
@@ -76,7 +78,7 @@ class TypeEvidence:
 
     @property
     def stays_text(self) -> bool:
-        """Return whether the column is text whatever it holds."""
+        """Return whether the column is text whatever its cells are."""
         reading, declared = self.reading, self.reading.types.get(self.name)
         if self.name in reading.text or declared == "text":
             return True
@@ -84,22 +86,25 @@ class TypeEvidence:
         return self.framed and not (named or reading.decimal or reading.thousands or reading.dates)
 
     def drop_marks(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a block of the column without its marks; in a text file those for all columns are missing already."""
+        """Return a block of the column without its own NA strings.
+
+        Those for all columns are missing already in a text file.
+        """
         own = framed_marks(self.name, self.reading) if self.framed else self.reading.missing_in.get(self.name, ())
         return without_texts(column, own) if own else column
 
     def encode(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a block of the column as codes of the texts that it holds, unless it stays text anyway."""
+        """Return a block of the column dictionary-encoded, unless it stays text anyway."""
         if self.stays_text or (not self.framed and column.type == TEXT):
             return column
         return pa.chunked_array([compact(column)])
 
     def prepare(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a block of the column as it is added and read: without its marks, and encoded."""
+        """Return a block of the column prepared for `add` and reading: without NA strings, and encoded."""
         return self.encode(self.drop_marks(column))
 
     def add(self, column: pa.ChunkedArray, *, whole: bool = False) -> None:
-        """Take a block of the column that is prepared; `whole` says that it is the only one."""
+        """Add a prepared block of the column; `whole` says that it is the only one."""
         if self.framed and self.stays_text:
             return
         texts = pc.drop_null(spellings(column))
@@ -110,14 +115,14 @@ class TypeEvidence:
         if self.stays_text:
             return
         empty = pc.equal(texts, "")
-        if pc.any(empty).as_py():  # nothing at all is no number and no date, whatever the marks for missing are
+        if pc.any(empty).as_py():  # the empty text is no number and no date, whatever the NA strings are
             texts = texts.filter(pc.invert(empty))
         if len(texts):
             self.first = texts[0].as_py() if self.first is None else self.first
             self._judge(texts, whole=whole)
 
     def _judge(self, texts: pa.ChunkedArray, *, whole: bool) -> None:
-        """Add what some texts say of the type of the column, and of its date format."""
+        """Add the evidence of some texts about the type of the column and its date format."""
         forms, reading, declared = self.forms(), self.reading, self.reading.types.get(self.name)
         if declared is None and self.name not in reading.dates_in:
             marks = [mark for mark in (reading.decimal, reading.thousands) if mark and self.framed]
@@ -125,7 +130,7 @@ class TypeEvidence:
             if self.kind is None or not is_text(self.kind):
                 self.kind = _wider(self.kind, self._kind_of(texts))
             if whole and not is_text(self.kind):
-                return  # what has a type already needs no format
+                return  # columns that have a type need no format
         elif not forms:
             texts = texts.combine_chunks()
             self.signs |= signs_of(texts)
@@ -150,11 +155,11 @@ class TypeEvidence:
         return reading.dates if declared is None else ()
 
     def decide(self) -> "Plan":
-        """Return how the column is read, now that all texts were seen."""
+        """Return how the column is read, once all texts were seen."""
         declared, marks = self.reading.types.get(self.name), marks_of(self.name, self.reading, framed=self.framed)
         if self.stays_text:
             return Plan(self, None)
-        # Of several formats the one that the fewest texts do not fit.
+        # Of several formats, the one that the fewest texts do not fit.
         best = min(self.forms(), key=lambda form: self.straying.get(form, 0), default=None)
         if self.name in self.reading.dates_in:
             return Plan(self, None, best, f"the date format {best!r}", marks=marks)
@@ -171,19 +176,19 @@ class TypeEvidence:
 
     @property
     def form(self) -> str | None:
-        """Return the date format for all columns that this one has, if it has one."""
+        """Return the date format for all columns that this column has, or None."""
         plan = self.decide()
         if plan.form is not None:
             return None if plan.doubtful else plan.form
         return self._form_of_first() if plan.kind is not None and kind_of(plan.kind) is Kind.DATE else None
 
     def _form_of_first(self) -> str | None:
-        """Return the declared format that dates in the notation of ISO 8601 fit as well."""
+        """Return the declared format that also fits dates in ISO 8601."""
         first = pa.array([self.first], pa.string())
         return next((form for form in self.reading.dates if moments(first, form).null_count == 0), None)
 
     def _is_wanted(self) -> bool:
-        """Return whether a column that was text already becomes what its texts spell."""
+        """Return whether a column that is already text is converted to the type of its texts."""
         if not self.framed or self.kind is None:
             return True
         return self.marked if kind_of(self.kind) is Kind.NUMBER else self._form_of_first() is not None
@@ -197,9 +202,9 @@ class TypeEvidence:
         return pa.string() if found is None else found[0].type
 
     def spell_numbers(self, texts: pa.Array, *, signed: bool) -> pa.Array:
-        """Return what was declared to be numbers as computers write them, missing where it is none.
+        """Return declared numbers in computer notation, missing where a text is not a number.
 
-        What the file says decides, and never what its cells happen to look like: next month's may look otherwise.
+        The declaration decides, never the look of the cells, because next month's cells may look different.
         """
         reading, kind = self.reading, self.reading.types[self.name]
         marks = (None, None) if kind == "plain-number" else (reading.decimal, reading.thousands)
@@ -213,10 +218,10 @@ class TypeEvidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """How a column is read: as a type, in a date format, or else as text.
+    """How a column is read: as a type, in a date format, or as text.
 
-    `doubtful` says that some texts do not fit the format, and that the share of those that do decides whether it was
-    meant for the column: if so, they are an error.
+    `doubtful` says that some texts do not fit the format. The share of those that fit then decides whether the format
+    applies to the column; if it does, the others are an error.
     """
 
     evidence: TypeEvidence
@@ -235,9 +240,9 @@ class Plan:
         return pa.string() if self.kind is None else self.kind
 
     def read(self, column: pa.ChunkedArray, *, start: int) -> pa.ChunkedArray:
-        """Return a prepared block of the column as values; what does not fit is noted, and missing.
+        """Return a prepared block of the column as values; cells that do not fit are recorded and missing.
 
-        Its rows begin at `start`. Text comes back as it is.
+        Its rows begin at `start`. Text is returned unchanged.
         """
         if is_text(self.type):
             return column
@@ -263,7 +268,7 @@ class Plan:
             raise FutureError(name, self.form or "", rows, cells=found.cells, count=found.late)
 
     def check_doubt(self, distinct: Iterable[pa.Array], blocks: Iterable[pa.ChunkedArray]) -> None:
-        """Raise `MisfitError` if a format fits enough of the distinct texts of the column to be meant, but not all."""
+        """Raise `MisfitError` if a format fits enough of the distinct texts of the column to apply, but not all."""
         fitting, count = dict.fromkeys(self.evidence.forms(), 0), 0
         for texts in distinct:
             count += len(texts)
@@ -294,9 +299,9 @@ class Plan:
 def read_column(
     name: str, column: pa.ChunkedArray, reading: Reading, *, framed: bool = False
 ) -> tuple[TypeEvidence, pa.ChunkedArray]:
-    """Return a whole column of text as it was declared or, if it was not, with the type that all of its values have.
+    """Return (evidence, column): a whole column of text with its declared type or a type that fits all values.
 
-    Its evidence comes with it. Raises `MisfitError` where cells are not as declared.
+    Raises `MisfitError` where cells do not fit the declaration.
     """
     evidence = TypeEvidence(name, reading, framed=framed)
     column = evidence.drop_marks(column)
@@ -313,9 +318,9 @@ def read_column(
 
 
 def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
-    """Return a table that has types already, with what was declared: marks for missing, and types of text columns.
+    """Return a table that already has types, with declarations applied: NA strings, and types of text columns.
 
-    Marks are compared with numbers by size and with anything else by its text.
+    NA strings are compared with numbers by value and with anything else by text.
     """
     columns, evidence = [], {}
     for name in table.column_names:
@@ -331,7 +336,7 @@ def read_frame(table: pa.Table, reading: Reading) -> pa.Table:
 
 
 def cast_texts(table: pa.Table, reading: Reading) -> pa.Table:
-    """Return a table in which columns that were declared to be text are."""
+    """Return the table with columns converted to text that were declared to be text."""
     for index, each in enumerate(table.schema):
         declared = each.name in reading.text or reading.types.get(each.name) == "text"
         if declared and not is_text(each.type):
@@ -340,7 +345,7 @@ def cast_texts(table: pa.Table, reading: Reading) -> pa.Table:
 
 
 def check_forms(evidence: Mapping[str, TypeEvidence], reading: Reading, *, excused: bool) -> None:
-    """Raise `InputError` for a date format for all columns that none has, unless that is excused."""
+    """Raise `InputError` for a date format for all columns that fits none, unless that is `excused`."""
     if not reading.dates or excused:
         return
     used = {each.form for each in evidence.values()}
@@ -352,7 +357,7 @@ def check_forms(evidence: Mapping[str, TypeEvidence], reading: Reading, *, excus
 
 
 def check_type(name: str, kind: pa.DataType, reading: Reading) -> None:
-    """Raise if a column that has a type already was declared to be another; what is text is made so elsewhere."""
+    """Raise if a column that already has a type was declared to have another; text columns are converted elsewhere."""
     kinds = {Kind.NUMBER: ("number", "plain-number", "integer"), Kind.DATE: ("date", "datetime"), Kind.TEXT: ()}
     declared = "date" if name in reading.dates_in else reading.types.get(name, "text")
     if declared != "text" and declared not in kinds[kind_of(kind)]:
@@ -364,9 +369,70 @@ def check_type(name: str, kind: pa.DataType, reading: Reading) -> None:
 
 
 def _wider(one: pa.DataType | None, other: pa.DataType) -> pa.DataType:
-    """Return the narrowest type that both texts of one type and of another have."""
+    """Return the narrowest type for texts of both types."""
     if one is None or one == other:
         return other
     if one in WIDENING and other in WIDENING:
         return max(one, other, key=WIDENING.index)
     return pa.string()
+
+
+ISO_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+def without_values(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
+    """Return a column of numbers or dates in which values written like an NA string are missing."""
+    if is_text(column.type) or not any(marks):
+        return column
+    if kind_of(column.type) is Kind.NUMBER:
+        values = []
+        for mark in marks:
+            with suppress(ValueError):
+                values.append(float(mark))
+        if not values:
+            return column
+        marked = pc.is_in(column.cast(pa.float64(), safe=False), value_set=pa.array(values, pa.float64()))
+    elif kind_of(column.type) is Kind.TEXT:  # booleans and times of day
+        marked = pc.is_in(column.cast(pa.string()), value_set=pa.array(marks, pa.string()))
+    else:
+        days = [mark for mark in marks if re.fullmatch(ISO_DAY, mark)]
+        if not days:
+            return column
+        plain = plain_column("", column)
+        wanted = pc.drop_null(moments(pa.array(days, pa.string()), "%Y-%m-%d"))
+        marked = pc.is_in(plain, value_set=wanted.cast(plain.type))
+    if not pc.any(marked).as_py():
+        return column
+    return pc.if_else(marked, pa.scalar(None, column.type), column)
+
+
+def framed_marks(name: str, reading: Reading) -> tuple[str, ...]:
+    """Return the declared NA strings of a column that already has a type; none apply by default."""
+    every = () if reading.missing == Reading().missing else reading.missing
+    return (*every, *reading.missing_in.get(name, ()))
+
+
+def marks_of(name: str, reading: Reading, *, framed: bool = False) -> list[str]:
+    """Return the NA strings of a column that was read, also in the notation of computers."""
+    return _spell_marks(framed_marks(name, reading) if framed else reading.marks(name), reading)
+
+
+def _spell_marks(marks: Sequence[str], reading: Reading) -> list[str]:
+    """Return NA strings as given and, where they are numbers in a declared notation, as computers write them."""
+    if not (reading.decimal or reading.thousands):
+        return list(marks)
+    plain = plain_numbers(pa.array(marks, pa.string()), reading.decimal, reading.thousands).to_pylist()
+    return [*marks, *(mark for mark in plain if mark is not None)]
+
+
+def without_texts(column: pa.ChunkedArray, marks: Sequence[str]) -> pa.ChunkedArray:
+    """Return a text column in which the given texts are missing, and absent from its dictionary."""
+    encoded = column if isinstance(column.type, pa.DictionaryType) else column.cast(TEXT)
+    wanted = pa.array(marks, pa.string())
+    if not pc.any(pc.is_in(spellings(encoded), value_set=wanted)).as_py():
+        return column
+    whole = compact(encoded)
+    gone = np.flatnonzero(pc.is_in(whole.dictionary, value_set=wanted).to_numpy(zero_copy_only=False))
+    marked = pc.is_in(whole.indices, value_set=pa.array(gone, whole.indices.type))
+    indices = pc.if_else(marked, pa.scalar(None, whole.indices.type), whole.indices)
+    return pa.chunked_array([compact(pa.chunked_array([pa.DictionaryArray.from_arrays(indices, whole.dictionary)]))])

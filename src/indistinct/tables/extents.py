@@ -1,8 +1,8 @@
-"""How many cells the sheets of a workbook span, counted in its bytes before anything takes memory for them.
+"""The number of cells that the sheets of a workbook span, counted before anything allocates memory for them.
 
-A reader of sheets takes memory for the whole rectangle between the first cell and the last, before engines see any: one
-cell in the far corner of a file of a kilobyte spans seventeen thousand million. A text that many cells share is small
-in the file, and is taken once for each of them.
+A reader of sheets allocates the whole rectangle between the first cell and the last: a single cell in the far corner of
+a file of a kilobyte spans 17 billion cells. A text that many cells share is small in the file, and is copied for each
+of them.
 """
 
 import re
@@ -18,17 +18,17 @@ import numpy as np
 from indistinct.tables.binary_workbooks import ROW, SHARED_CELL, SHARED_TEXT, read_records
 
 BLOCK = 1 << 20
-# What a cell takes while a sheet is read, and how often its text is held.
+# Bytes per cell while a sheet is read, and the number of copies of its text.
 CELL, COPIES = 160, 2
 REFERENCE = re.compile(rb'<(?:\w+:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
-# How cells and rows begin, whatever their namespace is called: bytes are counted faster than patterns.
+# The beginnings of cells and rows, with any namespace prefix: searching bytes is faster than patterns.
 ANY_CELL, ANY_ROW = (b"<c ", b"<c>", b":c ", b":c>"), (b"<row", b":row")
 SHARED = re.compile(rb't="s"[^>]*>(?:<(?:\w+:)?f\b[^>]*/>|<(?:\w+:)?f\b.*?</(?:\w+:)?f>)?<(?:\w+:)?v>(\d+)</')
 ITEM_END = re.compile(rb"</(?:\w+:)?si>")
 OWN_TEXT = re.compile(rb't="(?:inlineStr|str)"')
 SHEET_NAME = re.compile(rb'<(?:\w+:)?sheet\b[^>]*?\bname="([^"]*)"[^>]*?\b\w+:id="([^"]*)"')
 RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
-# The rows and cells of an open document, and how often each is repeated.
+# The rows and cells of an OpenDocument file, and how often each is repeated.
 OPEN_TAG = re.compile(rb"<(?:\w+:)?(table-row|table-cell|covered-table-cell|table)\b([^>]*?)(/?)>")
 COLUMNS, ROWS = re.compile(rb'number-columns-repeated="(\d+)"'), re.compile(rb'number-rows-repeated="(\d+)"')
 # Records of cells in binary workbooks.
@@ -44,53 +44,53 @@ class Extent:
     texts: int = 0
 
     def add(self, rows: tuple[int, int], columns: tuple[int, int]) -> None:
-        """Widen the rectangle by the rows and columns from the first to the last of some cells."""
+        """Extend the rectangle by the rows and columns of some cells, each given as (first, last)."""
         before = self.first or (rows[0], columns[0])
         self.first = min(before[0], rows[0]), min(before[1], columns[0])
         self.last = max(self.last[0], rows[1]), max(self.last[1], columns[1])
 
     @property
     def cells(self) -> int:
-        """Return how many cells the rectangle has."""
+        """The number of cells of the rectangle."""
         if self.first is None:
             return 0
         return (self.last[0] - self.first[0] + 1) * (self.last[1] - self.first[1] + 1)
 
     @property
     def size(self) -> int:
-        """Return how many bytes the sheet takes while it is read, about."""
+        """The approximate number of bytes that the sheet takes while it is read."""
         return CELL * self.cells + COPIES * self.texts
 
 
 @dataclass(slots=True)
 class Spans:
-    """The extents of the sheets of a workbook; counting ends where they take more than `most` bytes."""
+    """The extents of the sheets of a workbook; counting stops once they take more than `most` bytes."""
 
     most: int
     sheets: list[Extent] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """Return how many bytes all sheets take."""
+        """The number of bytes that all sheets take."""
         return sum(each.size for each in self.sheets)
 
     @property
     def cells(self) -> int:
-        """Return how many cells all sheets span."""
+        """The number of cells that all sheets span."""
         return sum(each.cells for each in self.sheets)
 
     def begin(self) -> Extent:
-        """Return the extent of the next sheet."""
+        """Add an extent for the next sheet and return it."""
         self.sheets.append(Extent())
         return self.sheets[-1]
 
     def is_enough(self) -> bool:
-        """Return whether what was counted is too much already."""
+        """Whether the count already exceeds the limit."""
         return self.size > self.most
 
 
 def count_spans(path: Path, sheet: str | None, *, most: int) -> Spans:
-    """Return what the sheets of a workbook span, or the one of a name; nothing for a file that is no archive."""
+    """Return the spans of the sheets of a workbook, or of one sheet; empty for a file that is not an archive."""
     spans = Spans(most)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -107,12 +107,12 @@ def count_spans(path: Path, sheet: str | None, *, most: int) -> Spans:
                 if not spans.is_enough():
                     count(archive, str(name), spans, lengths)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
-        return spans  # whoever reads it says what is wrong
+        return spans  # the reader reports what is wrong
     return spans
 
 
 def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
-    """Yield what an entry inflates to, however much it says that is."""
+    """Yield the decompressed blocks of an entry, whatever size it declares."""
     entry = archive.getinfo(name)
     entry.file_size = 1 << 62
     with archive.open(entry) as file:
@@ -135,7 +135,7 @@ def _blocks_of_tags(archive: zipfile.ZipFile, name: str, mark: bytes = b">") -> 
 
 
 def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: bool) -> np.ndarray:
-    """Return how long each shared text is, in bytes of the file."""
+    """Return the length of each shared text, in bytes of the file."""
     found: list[int] = []
     taken = 0
     for name in names:
@@ -162,7 +162,7 @@ def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.
             extent.add((min(numbers), max(numbers)), (min(columns), max(columns)))
         cells = sum(map(block.count, ANY_CELL))
         rows += sum(map(block.count, ANY_ROW))
-        if cells > len(found):  # cells that do not say where they are follow each other
+        if cells > len(found):  # cells without a reference follow each other
             parts = block.split(ANY_ROW[0] if ANY_ROW[0] in block else ANY_ROW[1])
             width = max(width, *(sum(map(part.count, ANY_CELL)) for part in parts))
             extent.add((1, max(rows, 1)), (1, max(width, 1)))
@@ -187,7 +187,7 @@ def column_number(letters: bytes) -> int:
 
 
 def _entry_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
-    """Return the entry of an archive that holds a sheet, None where that is not told as usual."""
+    """Return the entry of an archive with a sheet, None where the archive does not list it as usual."""
     try:
         book, relations = (archive.read(name) for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))
     except KeyError:
@@ -201,7 +201,7 @@ def _entry_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
 
 
 def _count_open_document(archive: zipfile.ZipFile, spans: Spans) -> None:
-    """Count the cells of an open document, whose rows and cells may be repeated."""
+    """Count the cells of an OpenDocument file, whose rows and cells may be repeated."""
     extent = spans.begin()
     row = column = 0
     repeated, cell = 1, None

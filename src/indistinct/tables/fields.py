@@ -1,6 +1,6 @@
-"""Delimited text as codes of distinct fields, read in one pass where the text is plain: no line break inside a field.
+"""Delimited text as codes of distinct fields, read in one pass where no field contains a line break.
 
-Engines count codes, so that a field is compared with others once and never becomes a text of its own.
+Engines count codes, so that each distinct field is compared once and cells never become texts of their own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,9 +15,9 @@ from indistinct.machine.arrays import Codes, empty_large, is_large, spread, star
 from indistinct.tables import _field_kernels as kernels
 from indistinct.tables.row_groups import of_one_width
 
-# Bytes that are read at a time; and distinct fields of a column in them for which there is room at first.
+# Bytes that are read at a time, and the initial space for distinct fields of a column in them.
 BLOCK, ROOM = 1 << 23, 1 << 12
-# A line must end within so many bytes.
+# Upper limit of the length of a line, in bytes.
 LONGEST_LINE = 1 << 16
 
 
@@ -26,8 +26,8 @@ def read_fields(
 ) -> list[pa.ChunkedArray] | None:
     """Return some columns of a text file as dictionaries, None where the file is small or not plain.
 
-    `places` are the columns among the `width` of the file, and `begin` is where its first row begins. An empty field is
-    missing, and `""` is not.
+    `places` are the indices of the columns among the `width` of the file, and `begin` is the offset of its first row.
+    An empty field is missing, but `""` is not.
     """
     size = path.stat().st_size
     if not is_large(size // max(width, 1) // 8) or width < 2 or len(delimiter.encode()) != 1:
@@ -45,7 +45,7 @@ def read_fields(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """The delimiter, and to which output column each field of a row belongs."""
+    """The delimiter, and the output column of each field of a row."""
 
     mark: np.uint8
     wanted: Codes
@@ -60,7 +60,7 @@ class _Layout:
 
 @dataclass(slots=True, eq=False)
 class _Room:
-    """Memory that one thread uses again for every block."""
+    """Memory that one thread reuses for every block."""
 
     data: Codes
     words: Codes
@@ -73,7 +73,7 @@ class _Room:
 
     @property
     def entries(self) -> int:
-        """Return how many distinct fields of a column there is room for."""
+        """The space for distinct fields of a column."""
         return len(self.begins) // len(self.counts)
 
     @classmethod
@@ -94,7 +94,7 @@ class _Room:
 
 
 def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
-    """Return where the rows of each thread begin, and the end of the last; None where a line does not end soon."""
+    """Return where the rows of each thread begin, and the end of the last; None where a line is too long."""
     bounds = [begin]
     with path.open("rb", buffering=0) as file:
         for part in range(1, workers()):
@@ -107,7 +107,7 @@ def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
 
 
 def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
-    """Return the rows between two places in blocks, each with its columns; None where they are not plain."""
+    """Return the rows between two offsets in blocks of columns; None where they are not plain."""
     room, blocks = _Room.of(layout, ROOM), []
     with path.open("rb", buffering=0) as file:
         while begin < end:
@@ -127,7 +127,7 @@ def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[p
 
 
 def _number_block(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
-    """Number the fields of a block; return the number of its rows, and the room that they needed."""
+    """Number the fields of a block; return the memory, enlarged if needed, and the number of rows."""
     while True:
         room.slots.fill(-1)
         room.counts.fill(0)
@@ -141,13 +141,13 @@ def _number_block(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
 
 
 def _last_line(data: Codes, size: int) -> int:
-    """Return where the last line that is whole ends, 0 if there is none."""
+    """Return the end of the last complete line, 0 if there is none."""
     ends = np.flatnonzero(data[max(size - LONGEST_LINE, 0) : size] == 10)
     return int(ends[-1]) + 1 + max(size - LONGEST_LINE, 0) if len(ends) else 0
 
 
 def _columns(room: _Room, rows: int) -> Iterator[pa.Array | None]:
-    """Yield the columns of a block as dictionaries, None for fields that are not UTF-8."""
+    """Yield the columns of a block as dictionaries, None where a field is not UTF-8."""
     for column, count in enumerate(room.counts.tolist()):
         first = column * room.entries
         starts = starts_of(room.lengths[first : first + count])
@@ -166,7 +166,7 @@ def _columns(room: _Room, rows: int) -> Iterator[pa.Array | None]:
 
 
 def _as_read(fields: pa.Array) -> pa.Array:
-    """Return the texts that fields stand for, missing for an empty one."""
+    """Return the texts of fields, missing for an empty one."""
     quoted = pc.starts_with(fields, '"')
     texts = pc.if_else(pc.equal(fields, ""), pa.scalar(None, pa.string()), fields)
     if not pc.any(quoted).as_py():

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files as Arrow tables for the engines, text as dictionaries where the file has them."""
+"""Parquet and Arrow files as Arrow tables, with dictionary-encoded text where the file has it."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from indistinct.tables.interval_types import check_period
 from indistinct.tables.row_groups import read_row_groups
 from indistinct.tables.value import ColumnLabels, check_names, choose
 
-# Texts that are stored as differences to each other are in no dictionary, and Arrow refuses to make one of them.
+# Encodings that store texts as differences; Arrow cannot read these as dictionaries.
 DIFFERENCES = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
-# Bytes that a cell of text takes as a code, and beside its letters as text.
+# Bytes of a text cell as a code, and in addition to its letters as text.
 CODE, OFFSET = 1, 4
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
-    """Return a Parquet file; a text column that repeats its values comes as a dictionary."""
+    """Return a Parquet file as a table; text columns with repeated values are dictionary-encoded."""
     import pyarrow.parquet as pq
 
     head = head_of_parquet(path, columns)
@@ -35,9 +35,9 @@ def read_parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
 
 
 class ParquetHead(NamedTuple):
-    """What the footer of a Parquet file tells: the columns that are read, which of them come as codes, and its rows.
+    """What the footer of a Parquet file contains: the columns to read, which are dictionary-encoded, and the rows.
 
-    `size` is how many bytes its columns take in memory.
+    `size` is the number of bytes of the columns in memory.
     """
 
     schema: pa.Schema
@@ -47,7 +47,7 @@ class ParquetHead(NamedTuple):
 
 
 def head_of_parquet(path: Path, columns: Sequence[str] | None = None) -> ParquetHead:
-    """Return what a Parquet file tells of itself; raise `InputError` for a column that cannot be read, by its name."""
+    """Return the head of a Parquet file; raise `InputError` for a column that cannot be read."""
     import pyarrow.parquet as pq
 
     try:
@@ -74,13 +74,13 @@ def head_of_parquet(path: Path, columns: Sequence[str] | None = None) -> Parquet
 
 
 def size_of_parquet(schema: pa.Schema, metadata: Any, *, coded: Sequence[str]) -> int:
-    """Return how many bytes some columns of a Parquet file take in memory, about; text may come as codes."""
+    """Return the approximate bytes of some columns of a Parquet file in memory; `coded` ones are dictionary-encoded."""
     stored = _stored_bytes(metadata)
     return sum(_bytes_of(each, metadata, stored=stored, coded=each.name in coded) for each in schema)
 
 
 def _stored_bytes(metadata: Any) -> dict[str, int]:
-    """Return how many bytes each column of a Parquet file takes before it is compressed."""
+    """Return the uncompressed bytes of each column of a Parquet file."""
     sizes: dict[str, int] = {}
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
@@ -90,7 +90,7 @@ def _stored_bytes(metadata: Any) -> dict[str, int]:
 
 
 def _bytes_of(field: pa.Field, metadata: Any, *, stored: Mapping[str, int], coded: bool) -> int:
-    """Return how many bytes a column of a Parquet file takes in memory, about: as codes, as texts or as numbers."""
+    """Return the approximate bytes of a column of a Parquet file in memory: as codes, texts or numbers."""
     kind, rows = field.type.value_type if isinstance(field.type, pa.DictionaryType) else field.type, metadata.num_rows
     if pa.types.is_primitive(kind) or pa.types.is_decimal(kind):
         return int(rows * kind.bit_width / 8)
@@ -104,7 +104,7 @@ def _last_bytes(path: Path) -> bytes:
 
 
 def _check_encryption(path: Path, file: Any, names: Sequence[str]) -> None:
-    """Raise `InputError` for columns that are encrypted while others of their file are not."""
+    """Raise `InputError` for encrypted columns in a file where others are not encrypted."""
     hidden = []
     for name in names:
         try:
@@ -120,7 +120,7 @@ def _check_encryption(path: Path, file: Any, names: Sequence[str]) -> None:
 
 
 def columns_in_file(path: Path) -> list[str]:
-    """Return the names of the columns that a Parquet or an Arrow file holds."""
+    """Return the names of the columns of a Parquet or Arrow file."""
     import pyarrow.parquet as pq
 
     try:
@@ -138,7 +138,7 @@ def columns_in_file(path: Path) -> list[str]:
 
 
 def categories_in(path: Path) -> dict[str, ColumnLabels]:
-    """Return the columns that a Parquet file declares to be categories; their order is not told there."""
+    """Return the columns that a Parquet file declares as categories; it does not store whether they are ordered."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
@@ -147,14 +147,14 @@ def categories_in(path: Path) -> dict[str, ColumnLabels]:
 
 
 def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
-    """Return an Arrow IPC file or stream, which is also what Feather (version 2) is."""
+    """Return an Arrow IPC file or stream, which includes Feather version 2."""
     try:
         with pa.OSFile(str(path)) as file:
             table = _arrow_table(file)
         table.validate()
         for name in table.column_names:
             check_text(name, table[name])
-        table.validate(full=True)  # codes that point beyond a dictionary would be followed there
+        table.validate(full=True)  # codes beyond the dictionary would read outside its memory
     except MemoryError:
         raise
     except (pa.ArrowException, OSError):
@@ -171,10 +171,10 @@ def _arrow_table(file: Any) -> pa.Table:
 
 
 def repeating(metadata: Any, schema: pa.Schema) -> list[str]:
-    """Return the text columns that the file stores as codes.
+    """Return the text columns that the file stores dictionary-encoded.
 
-    A plain string costs at least four bytes for its length, so a column that takes less is stored as codes;
-    reading one that is not as a dictionary would hash every value.
+    A plain string takes at least four bytes for its length, so a column with fewer bytes per cell is stored as codes;
+    reading another column as a dictionary would hash every value.
     """
     return [
         name
@@ -184,12 +184,12 @@ def repeating(metadata: Any, schema: pa.Schema) -> list[str]:
 
 
 def readable_as_codes(metadata: Any, schema: pa.Schema) -> list[str]:
-    """Return the text columns that Arrow can read as codes: not those that are stored as differences of texts."""
+    """Return the text columns that Arrow can read dictionary-encoded: those not stored as differences of texts."""
     return list(_chunks_of_texts(metadata, schema))
 
 
 def _chunks_of_texts(metadata: Any, schema: pa.Schema) -> dict[str, list[Any]]:
-    """Return what a file tells of each text column that Arrow can read as codes, for every row group."""
+    """Return the metadata of each text column that Arrow can read dictionary-encoded, for every row group."""
     columns = {metadata.schema.column(number).path: number for number in range(metadata.num_columns)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     chunks = {
@@ -201,10 +201,10 @@ def _chunks_of_texts(metadata: Any, schema: pa.Schema) -> dict[str, list[Any]]:
 
 
 def is_signed(metadata: Any, ending: bytes) -> bool:
-    """Return whether the footer of a Parquet file is signed, as one is whose columns, or some of them, are encrypted.
+    """Return whether the footer of a Parquet file is signed, as in a file with encrypted columns.
 
-    `ending` are the last eight bytes of the file, which tell the length of its footer. What is told of an encrypted
-    column cannot be read, and Arrow ends the process where it is tried.
+    `ending` are the last eight bytes of the file, which contain the length of its footer. Metadata of encrypted columns
+    cannot be read; Arrow crashes the process when it tries.
     """
     return int.from_bytes(ending[:4], "little") > int(metadata.serialized_size)
 

@@ -1,7 +1,7 @@
-"""Frames of other libraries as flat Arrow tables, before any engine sees them.
+"""Data frames of other libraries as flat Arrow tables.
 
-Arrow's PyCapsule interface carries them without a copy; pandas is asked itself, because through the capsule
-it would hand over its index as a column.
+Arrow's PyCapsule interface passes them without a copy; pandas frames are converted by pandas itself, because the
+capsule would include their index as a column.
 """
 
 import json
@@ -17,7 +17,7 @@ from indistinct.tables.value import ColumnLabels, check_names, choose
 
 
 def is_frame(source: object) -> bool:
-    """Return whether `from_frame` knows what to do with an object, without importing anything."""
+    """Return whether `from_frame` can convert an object, without importing anything."""
     return (
         _is(source, "pandas", "DataFrame")
         or _is(source, "polars", "LazyFrame")
@@ -26,10 +26,10 @@ def is_frame(source: object) -> bool:
 
 
 def from_frame(source: Any, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return a pandas, polars or Arrow frame, or anything with an Arrow stream, as an Arrow table.
+    """Return a pandas, polars or Arrow frame, or any object with an Arrow stream, as an Arrow table.
 
     A pandas index is not a column and is dropped; `reset_index()` makes it one. A lazy frame is collected, a
-    record batch reader is consumed. `columns` chooses some.
+    record batch reader is consumed. `columns` selects some.
     """
     if _is(source, "pandas", "DataFrame"):
         return _from_pandas(source, columns)
@@ -46,10 +46,10 @@ def from_frame(source: Any, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Return a table of numbers, dates, booleans and text: codes into strings, or plain strings.
+    """Return a table of numbers, dates, booleans and text, plain or dictionary-encoded.
 
-    Index columns that pandas announces in the metadata are dropped. Dictionaries of other values are decoded,
-    those of text hold exactly the values that occur.
+    Index columns that pandas announces in the metadata are dropped. Dictionaries of other types are decoded; those of
+    text have exactly the values that occur.
     """
     index = index_columns(table.schema)
     kept = [name for name in table.column_names if name not in index]
@@ -68,7 +68,7 @@ def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
     for name in chosen:
         place = names.index(name)
         try:
-            # Column by column, because the error of a whole frame does not say which column failed.
+            # Column by column, because the error of a whole frame does not name the column that failed.
             read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, place])))
         except (pa.ArrowException, TypeError, ValueError):
             texts = texts_of_objects(frame.iloc[:, place].tolist())
@@ -110,13 +110,13 @@ def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_null(kind):
         return column.cast(pa.string())
     if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
+        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow accept narrower ones
     check_readable(name, kind)
     return column
 
 
 def _storage_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the cells of an extension type as what they are stored as; a UUID as people write it."""
+    """Return the cells of an extension type in their storage type; a UUID as people write it."""
     kind = column.type
     plain = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
     if kind.extension_name == "arrow.bool8":
@@ -129,7 +129,7 @@ def _storage_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def check_readable(name: str, kind: pa.DataType) -> None:
-    """Raise `InputError`, which names the column, for a type whose cells are no single number, date or text."""
+    """Raise `InputError` with the column's name for a type whose cells are not single numbers, dates or texts."""
     plain = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
     if isinstance(plain, pa.BaseExtensionType):
         plain = pa.string() if plain.extension_name == "arrow.uuid" else plain.storage_type
@@ -152,7 +152,7 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def categories_of(table: pa.Table) -> dict[str, ColumnLabels]:
-    """Return the columns of a frame that are categories of texts, with their order where they have one."""
+    """Return the columns of a frame that are categories of texts, with their order if they have one."""
     found = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         if isinstance(field.type, pa.DictionaryType) and is_text(field.type):
@@ -163,7 +163,7 @@ def categories_of(table: pa.Table) -> dict[str, ColumnLabels]:
 
 
 def index_columns(schema: pa.Schema) -> set[str]:
-    """Return the columns that pandas announces to be the index of a frame, and no column of a table."""
+    """Return the columns that pandas announces as the index of a frame."""
     described = (schema.metadata or {}).get(b"pandas")
     if described is None:
         return set()

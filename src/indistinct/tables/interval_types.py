@@ -1,7 +1,7 @@
-"""Columns of intervals and periods, for which pandas and polars have types of their own, as texts.
+"""Columns of intervals and periods, for which pandas and polars have their own types, as texts.
 
-Intervals that contain their lower end become the labels that a release shows, so that `to_pandas(intervals=True)` and
-`to_polars(intervals=True)` are read back; others stay as pandas writes them: (18, 30].
+Intervals that contain their lower end become the labels that a release publishes, so that the results of
+`to_pandas(intervals=True)` and `to_polars(intervals=True)` can be read back; others are written as in pandas: (18, 30].
 """
 
 from collections.abc import Sequence
@@ -14,21 +14,21 @@ from indistinct.errors import InputError
 
 INTERVAL, PERIOD = "pandas.interval", "pandas.period"
 STRUCT = ("low", "high", "high_inside")
-"""The fields of an interval in a frame of polars."""
+"""The fields of an interval in a polars frame."""
 EVERYTHING = "*"
-# The first and the last day that pandas has, in nanoseconds: an open end of dates.
+# The first and the last day of pandas, at which ends of dates count as open.
 FIRST_DAY, LAST_DAY = "1677-09-21", "2262-04-11"
 
 
 def is_interval_type(kind: pa.DataType) -> bool:
-    """Return whether `interval_texts` has texts for cells of an Arrow type."""
+    """Return whether `interval_texts` supports an Arrow type."""
     if isinstance(kind, pa.BaseExtensionType):
         return kind.extension_name in (INTERVAL, PERIOD)
     return pa.types.is_struct(kind) and tuple(field.name for field in kind) == STRUCT
 
 
 def interval_texts(cells: pa.Array) -> pa.Array:
-    """Return cells of an interval type as texts; what is missing stays missing.
+    """Return cells of an interval type as texts; missing cells stay missing.
 
     >>> cells = pa.array([{"low": 18, "high": 21, "high_inside": True}, {"low": 22, "high": None, "high_inside": True}])
     >>> interval_texts(cells).to_pylist()
@@ -47,9 +47,9 @@ def interval_texts(cells: pa.Array) -> pa.Array:
 
 
 def texts_of_objects(cells: Sequence[Any]) -> pa.Array | None:
-    """Return intervals of pandas that are Python objects as texts; None where some cell is anything else.
+    """Return pandas intervals that are Python objects as texts; None if a cell is anything else.
 
-    A frame has such ones where intervals of one column are closed in different ways.
+    A frame has objects where the intervals of one column are closed on different sides.
     """
     known = [cell for cell in cells if cell is not None and cell == cell]
     if not known or not all(type(cell).__name__ == "Interval" for cell in known):
@@ -63,7 +63,7 @@ def texts_of_objects(cells: Sequence[Any]) -> pa.Array | None:
 
 
 def check_period(field: pa.Field) -> None:
-    """Raise `InputError` for a column of periods in a file: it has their numbers, such as 650 for March 2024."""
+    """Raise `InputError` for a column of periods in a file: it only has numbers, such as 650 for March 2024."""
     described = field.metadata or {}
     by_type = isinstance(field.type, pa.BaseExtensionType) and field.type.extension_name == PERIOD
     if by_type or described.get(b"ARROW:extension:name") == PERIOD.encode():
@@ -92,7 +92,7 @@ def _interval_labels(low: pa.Array, high: pa.Array, closed: str) -> pa.Array:
 
 
 def _labels(low: pa.Array, high: pa.Array, *, inside: pa.Array | pa.Scalar) -> pa.Array:
-    """Return the labels of ranges that contain their lower end; an end that is null or infinite is open."""
+    """Return the labels of ranges that contain their lower end; a null or infinite end is open."""
     days = _whole_days(low, high)
     first, last = _end_texts(_open_ends(low), days=days), _end_texts(_open_ends(high), days=days)
     start, end = pc.fill_null(first, ""), pc.fill_null(last, "")
@@ -106,7 +106,7 @@ def _labels(low: pa.Array, high: pa.Array, *, inside: pa.Array | pa.Scalar) -> p
 
 
 def _open_ends(ends: pa.Array) -> pa.Array:
-    """Return ends with nulls for those that are infinite, or the first and last moments that pandas has."""
+    """Return ends with nulls for those that are infinite or the first and last timestamps of pandas."""
     if pa.types.is_floating(ends.type):
         return pc.if_else(pc.is_finite(ends), ends, pa.scalar(None, ends.type))
     if pa.types.is_timestamp(ends.type):
@@ -116,7 +116,7 @@ def _open_ends(ends: pa.Array) -> pa.Array:
 
 
 def _whole_days(low: pa.Array, high: pa.Array) -> bool:
-    """Return whether ends are moments that are all at midnight, or open."""
+    """Return whether all ends are timestamps at midnight, or open."""
     if not pa.types.is_timestamp(low.type):
         return False
     known = pa.concat_arrays([_open_ends(low), _open_ends(high)]).drop_null()

@@ -1,6 +1,6 @@
-"""Files of SPSS, Stata and SAS as Arrow tables for the engines: codes become the texts that label them.
+"""Files of SPSS, Stata and SAS as Arrow tables: codes become the texts of their value labels.
 
-Nothing else of such a file is read: its label, notes, user names and times of making never reach a release.
+Nothing else of such a file is read: its label, notes, user names and times of creation never reach a release.
 """
 
 import mmap
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, MissingExtraError
-from indistinct.tables.declared_marks import marks_of
+from indistinct.tables.evidence import marks_of
 from indistinct.tables.program_dates import ProgramFormat, format_of, from_numbers, note_of
 from indistinct.tables.value import ColumnLabels, Reading, check_names, choose
 
@@ -27,20 +27,20 @@ READERS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-# What begins a table in a transport file of SAS, and the bytes of a record there.
+# The beginning of a table in a transport file of SAS, and the length of its records in bytes.
 MEMBER, RECORD = b"HEADER RECORD*******MEM", 80
 MISSING_KIND = "[A-Za-z_]"
 NUMBERS = ("number", "plain-number", "integer")
-# Numbers of these programs are floating-point: whole ones are exact below this.
+# Numbers of these programs are floating-point; integers are exact below this.
 EXACT = 1 << 53
 
 
-# What a cell takes while such a file is read, beside its letters.
+# Bytes per cell while such a file is read, in addition to the letters of texts.
 CELL = 70
 
 
 class Shape(NamedTuple):
-    """How many rows and columns a file says that it has, and how many bytes its cells take while they are read."""
+    """The rows and columns that a file declares, and the bytes that its cells take while they are read."""
 
     rows: int
     columns: int
@@ -48,16 +48,16 @@ class Shape(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """The table of a file, what labels its columns, and what readers must know of those that keep their codes."""
+    """The table of a file, the labels of its columns, and notes on columns that keep their codes."""
 
     data: pa.Table
-    labels: dict[str, ColumnLabels] = {}  # noqa: RUF012 (nobody writes to it)
+    labels: dict[str, ColumnLabels] = {}  # noqa: RUF012 (it is never written to)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
-    """A column as it was read, and the labels of its codes."""
+    """The cells of a column and the labels of its codes."""
 
     name: str
     cells: list[Any]
@@ -65,7 +65,7 @@ class _Column:
 
 
 def statistics_package(purpose: str) -> Any:
-    """Return the package that reads and writes files of statistics programs; raise `MissingExtraError` without it."""
+    """Return the package for files of statistics programs; raise `MissingExtraError` if it is not installed."""
     try:
         import pyreadstat
     except ImportError:
@@ -76,12 +76,12 @@ def statistics_package(purpose: str) -> Any:
 def read_labelled(
     path: Path, reading: Reading, columns: Sequence[str] | None = None, *, suffix: str | None = None
 ) -> Labelled:
-    """Return the table of a file, in which values that the file declares to be missing are missing.
+    """Return the table of a file; values that the file declares as missing are missing.
 
-    A column of codes becomes text where each of its codes has a label of its own, unless `reading.codes` keeps the
-    codes. Where some have none, or two have the same, all keep their codes: half of the column would be text. Numbers
-    with a format of dates or times are these, unless they are declared to be numbers; periods such as months are text.
-    `suffix` says which program's file it is, where its name does not.
+    A column of codes becomes text if each of its codes has its own label, unless `reading.codes` keeps the codes. If
+    some have no label, or two have the same, the whole column keeps its codes. Numbers with a date or time format
+    become dates or times, unless they are declared to be numbers; periods such as months become text. `suffix` is the
+    file type, where the name does not have it.
     """
     program = suffix or path.suffix.lower()
     if program == ".xpt":
@@ -98,7 +98,7 @@ def label_columns(
     *,
     program: str,
 ) -> Labelled:
-    """Return the table of cells that were parsed, with labels in place of codes as `read_labelled` says."""
+    """Return the table of parsed cells, with labels in place of codes as described in `read_labelled`."""
     names = list(told.column_names)
     check_names(names)
     chosen = choose(names, columns)
@@ -124,7 +124,7 @@ def label_columns(
 
 
 def _format_of(column: _Column, text: str | None, program: str, reading: Reading) -> ProgramFormat | None:
-    """Return the format of a column of dates or times; None where its cells are texts, labelled or declared numbers."""
+    """Return the date or time format of a column; None for text, labeled columns and declared numbers."""
     form = format_of(text, program)
     if form is None or reading.types.get(column.name) in NUMBERS or not all(map(_is_number, column.cells)):
         return None
@@ -132,12 +132,12 @@ def _format_of(column: _Column, text: str | None, program: str, reading: Reading
 
 
 def _is_number(cell: Any) -> bool:
-    """Return whether a cell is a number or missing; letters stand for kinds of missing in Stata and SAS."""
+    """Return whether a cell is a number or missing; Stata and SAS use letters for kinds of missing."""
     return cell is None or isinstance(cell, int | float) or re.fullmatch(MISSING_KIND, str(cell)) is not None
 
 
 def _number_marks(name: str, reading: Reading) -> list[float]:
-    """Return the numbers that stand for missing in a column, before they are dates: -99 would be a day."""
+    """Return the declared NA strings of a column that are numbers, before conversion to dates: -99 would be a day."""
     marks = []
     for mark in marks_of(name, reading, framed=True):
         with suppress(ValueError):
@@ -150,7 +150,7 @@ def _without_marks(cells: Sequence[Any], marks: Sequence[float]) -> list[Any]:
 
 
 def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = None) -> Shape:
-    """Return what the header of a file says of its size; nothing where it says nothing, or is broken."""
+    """Return the size that the header of a file declares; empty where it declares none or is broken."""
     package = statistics_package("a file of SPSS, Stata or SAS")
     read = getattr(package, READERS[suffix or path.suffix.lower()])
     try:
@@ -159,7 +159,7 @@ def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = 
         letters = sum(int(width) for width in told.variable_storage_width.values())
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 (its errors are of many types; whoever reads the file says what is wrong)
+    except Exception:  # noqa: BLE001 (its errors are of many types; reading the file reports them)
         return Shape(0, 0, 0)
     return Shape(rows, columns, rows * (CELL * columns + letters))
 
@@ -167,9 +167,9 @@ def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = 
 def parse_labelled(
     source: str | BinaryIO, name: str, suffix: str, encoding: str | None, *, stored: bool = False
 ) -> tuple[dict[str, list[Any]], Any]:
-    """Return the cells of a file by column, and what pyreadstat tells beside them.
+    """Return the cells of a file by column, and the metadata of pyreadstat.
 
-    With `stored`, values that the file declares to be missing are read as they are.
+    With `stored`, values that the file declares as missing are read as values.
     """
     package = statistics_package("a file of SPSS, Stata or SAS")
     read = getattr(package, READERS[suffix])
@@ -189,7 +189,7 @@ def parse_labelled(
 
 
 def count_members(content: bytes | mmap.mmap) -> int:
-    """Return how many tables a transport file of SAS holds; a record of 80 bytes begins each."""
+    """Return the number of tables in a transport file of SAS; a record of 80 bytes begins each."""
     count, start = 0, content.find(MEMBER)
     while start >= 0:
         count += start % RECORD == 0
@@ -199,7 +199,7 @@ def count_members(content: bytes | mmap.mmap) -> int:
 
 def _check_one_table(path: Path) -> None:
     if not path.stat().st_size:
-        return  # the reader says that it is no such file
+        return  # the reader reports that it is no such file
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         tables = count_members(content)
     if tables > 1:
@@ -210,14 +210,14 @@ def _check_one_table(path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell's value; a blank text is how these programs say that one is missing."""
+    """Return a cell's value; these programs write a missing text as a blank one."""
     if isinstance(value, float) and np.isnan(value):
         return None
     return None if isinstance(value, str) and not value else value
 
 
 def _labels_of(column: _Column) -> list[str | None] | None:
-    """Return the labels of cells; None unless each code that occurs has one of its own."""
+    """Return the labels of cells; None unless each occurring code has its own label."""
     occurring = {cell for cell in column.cells if cell is not None}
     mine = {code: column.labels[code].strip() for code in occurring if _is_label(column.labels.get(code))}
     if len(mine) < len(occurring) or len(set(mine.values())) < len(mine):
@@ -230,13 +230,13 @@ def _is_label(text: Any) -> bool:
 
 
 def _codes(labels: Mapping[Any, str]) -> dict[str, Any]:
-    """Return the code of each label that only one code has."""
+    """Return the code of each label that belongs to a single code."""
     texts = Counter(text.strip() for text in labels.values() if _is_label(text))
     return {text.strip(): code for code, text in labels.items() if _is_label(text) and texts[text.strip()] == 1}
 
 
 def _plain(column: _Column) -> pa.Array:
-    """Return cells as what they are; numbers that are all whole are integers, as a text file would give them."""
+    """Return cells in their own type; numbers that are all whole become integers, as from a text file."""
     present = [cell for cell in column.cells if cell is not None]
     if present and all(isinstance(cell, int | float) for cell in present):
         whole = all(float(cell).is_integer() and abs(cell) < EXACT for cell in present)
@@ -245,7 +245,7 @@ def _plain(column: _Column) -> pa.Array:
     try:
         return pa.array(column.cells) if present else pa.array(column.cells, pa.string())
     except (pa.ArrowException, OverflowError):
-        # Letters stand for kinds of missing in Stata and SAS; anything else that is mixed cannot be told.
+        # Stata and SAS use letters for kinds of missing; other mixtures are rejected.
         if all(isinstance(c, int | float) or re.fullmatch(MISSING_KIND, str(c)) for c in present):
             numbers = [None if isinstance(cell, str) else cell for cell in column.cells]
             return _plain(_Column(column.name, numbers))

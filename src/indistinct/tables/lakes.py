@@ -1,7 +1,7 @@
 """Folders of Delta, Iceberg and Hudi tables, whose files are never read one by one.
 
-A log in such a folder says which files, and which rows of them, are the table in each version. Deleted rows and files
-of earlier versions stay in the folder until they are cleaned up.
+A log in such a folder lists the files, and the rows in them, of each version of the table. Deleted rows and files of
+earlier versions remain in the folder until they are cleaned up.
 """
 
 import os
@@ -11,17 +11,17 @@ from pathlib import Path
 from indistinct.errors import InputError
 
 DELTA, ICEBERG, HUDI = "Delta", "Iceberg", "Hudi"
-# What the folder of a table has in it, by its kind; an Iceberg table has files of metadata.
+# The entry that marks the folder of a table, by kind; an Iceberg table has metadata files.
 MARKERS = {".hoodie": HUDI, "_delta_log": DELTA}
 METADATA = "metadata"
 METADATA_FILES = (".metadata.json", ".metadata.json.gz")
-# The files that rows of such tables lie in; text files in the same folder are none of theirs.
+# File types that may contain rows of such tables; text files in the folder do not.
 ROW_FILES = (".parquet", ".pq")
 REASON = "deleted rows and files of earlier versions lie in it"
 
 
 def kind_of_lake(folder: str | Path) -> str | None:
-    """Return the kind of table that a folder holds: Delta, Iceberg or Hudi; None for any other folder.
+    """Return the kind of table in a folder: Delta, Iceberg or Hudi; None for other folders.
 
     >>> kind_of_lake("/") is None
     True
@@ -38,9 +38,9 @@ def _names_in(folder: Path) -> Iterable[str]:
 
 
 def find_kind(has: Callable[[str], bool], names_in: Callable[[str], Iterable[str]]) -> str | None:
-    """Return the kind of table that a folder holds, by what it `has` in it and the `names_in` a folder in it.
+    """Return the kind of table in a folder, from functions that look up entries and list subfolders.
 
-    A folder of metadata that cannot be listed may be one of Iceberg.
+    A metadata folder that cannot be listed may be one of Iceberg.
     """
     kind = next((kind for name, kind in MARKERS.items() if has(name)), None)
     if kind is not None or not has(METADATA):
@@ -54,28 +54,28 @@ def find_kind(has: Callable[[str], bool], names_in: Callable[[str], Iterable[str
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a path leads to a folder; one that cannot be followed does not."""
+    """Return whether a path is a folder; False for a path that cannot be followed."""
     try:
         return path.is_dir()
-    except (OSError, ValueError):  # a name that is too long, or a NUL byte in it
+    except (OSError, ValueError):  # the name is too long or contains a NUL byte
         return False
 
 
 def may_hold_rows(path: str | Path) -> bool:
-    """Return whether a file may hold rows of such a table, by its name."""
+    """Return whether a file may contain rows of such a table, by its name."""
     return str(path).lower().endswith(ROW_FILES)
 
 
 def lake_around(path: str | Path) -> tuple[Path, str] | None:
-    """Return the folder of the table that a path leads into, and its kind; links are followed."""
+    """Return the folder and the kind of the table that contains a path; links are followed."""
     return _lake_around(Path(path), {})
 
 
 def _lake_around(path: Path, known: dict[Path, str | None]) -> tuple[Path, str] | None:
-    """Return the same; `known` are the kinds of folders that were looked at."""
+    """Return the same; `known` caches the kinds of folders."""
     try:
         places = dict.fromkeys((path.absolute(), path.resolve()))
-    except (OSError, RuntimeError, ValueError):  # what cannot be followed cannot be read either
+    except (OSError, RuntimeError, ValueError):  # a path that cannot be followed cannot be read either
         return None
     for place in places:
         for folder in (place, *place.parents):
@@ -96,7 +96,10 @@ def refuse_loose_files(files: Iterable[Path]) -> None:
 
 
 def loose_file(path: str | Path, folder: str | Path, kind: str) -> InputError:
-    """Return the error of a file of a table, or of a table's folder in a list; paths of partitions hold values."""
+    """Return the error of a table's file, or of its folder in a list.
+
+    Partition paths are hidden, they contain values.
+    """
     if kind == HUDI:
         return hudi(folder)
     if Path(path).absolute() == Path(folder):
@@ -111,7 +114,7 @@ def loose_file(path: str | Path, folder: str | Path, kind: str) -> InputError:
 
 
 def whole_folder(folder: str | Path, kind: str) -> InputError:
-    """Return the error of a table's folder where files are expected, as of a release."""
+    """Return the error of a table's folder where files are expected, as for a release."""
     if kind == HUDI:
         return hudi(folder)
     return InputError(
@@ -131,7 +134,7 @@ def at_address(folder: str, kind: str) -> InputError:
 
 
 def hudi(folder: str | Path) -> InputError:
-    """Return the error of a Hudi table, of which no reader applies the log."""
+    """Return the error of a Hudi table, whose log no supported reader applies."""
     return InputError(
         f"{folder} is the folder of a Hudi table, which cannot be read: {REASON}, and its log is not applied here",
         hint="write its newest snapshot as Parquet outside of the folder, with the program that made the table",

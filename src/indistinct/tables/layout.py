@@ -1,7 +1,7 @@
-"""Where the table of a text file begins: lines above its names, comments, and records that are no single column.
+"""Where the table of a text file begins: lines above its names, the names or a first row, and comments.
 
-Engines would take a title for a name and whole records for texts, and publish them. Nothing here tells what a line
-holds.
+Without these checks a title would become a column name, and whole records would be published as texts. No message shows
+a line.
 """
 
 import csv
@@ -9,6 +9,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,11 +17,11 @@ from indistinct.errors import InputError
 from indistinct.tables.value import Reading
 
 BLOCK = 1 << 20
-# Lines that may stand above the names, and records that are looked at.
+# Lines that may be above the names, and records that are checked.
 MOST_ABOVE, LOOKED_AT = 30, 200
-# What comment lines begin with, the longer first.
+# The beginnings of comment lines, longer ones first.
 COMMENTS = ("//", "--", "#", "%", "!", "*")
-# Marks that part fields somewhere, besides those that are tried.
+# Characters that may separate fields, in addition to the delimiters that are tried.
 LIKELY = (";", ",", "\t", "|", "~", "^")
 SEPARATOR = re.compile(r'(?i)"?sep=(.)"?[ \t]*(?:\r\n|\r|\n|\Z)')
 LINE_END = re.compile(r"\r\n|\r|\n")
@@ -29,7 +30,7 @@ DECLARE = "--skip-rows {0}, skip_rows={0}, or `skip_rows = {0}` under [input]"
 
 
 class Body(NamedTuple):
-    """The text of a file from where its table may begin, the lines above it, and the delimiter that one names."""
+    """The text of a file from the possible start of its table, the lines above it, and a delimiter declared there."""
 
     text: str
     skip: int
@@ -37,7 +38,7 @@ class Body(NamedTuple):
 
 
 def body_of(text: str, reading: Reading) -> Body:
-    r"""Return the beginning of a file without lines that are none of its table; `sep=;` is the delimiter's line.
+    r"""Return the beginning of a file without lines that are not part of its table; `sep=;` declares the delimiter.
 
     >>> body_of("Patients\nsep=;\nname;age\n", Reading(skip_rows=1))
     Body(text='name;age\n', skip=2, delimiter=';')
@@ -56,9 +57,9 @@ def body_of(text: str, reading: Reading) -> Body:
 
 
 class TableLines:
-    """The lines of a text without the first ones and without comments; `left_out` counts those that were passed.
+    """The lines of a text without the first ones and without comments; `left_out` counts the lines left out.
 
-    A line inside a quoted field is none of the comments, whatever it begins with.
+    A line inside a quoted field is not a comment, whatever it begins with.
     """
 
     def __init__(self, lines: Any, skip: int, comment: str | None) -> None:
@@ -75,7 +76,7 @@ class TableLines:
 
 
 class TableBytes(io.RawIOBase):
-    """The bytes of a file without the first lines and without comments, as `TableLines` leaves them out."""
+    """The bytes of a file without the first lines and comments, as `TableLines` leaves them out."""
 
     def __init__(self, file: BinaryIO, *, encoding: str, skip: int, comment: str | None) -> None:
         super().__init__()
@@ -84,11 +85,11 @@ class TableBytes(io.RawIOBase):
         self._rest, self._ready, self._inside, self._first, self._ended = b"", b"", False, True, False
 
     def readable(self) -> bool:
-        """Say that there are bytes to be read."""
+        """Return True: bytes can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, and return with how many bytes."""
+        """Fill a buffer and return the number of bytes."""
         while not self._ready and not self._ended:
             self._fill()
         part = self._ready[: len(buffer)]
@@ -96,18 +97,18 @@ class TableBytes(io.RawIOBase):
         return len(part)
 
     def close(self) -> None:
-        """Close the file, too."""
+        """Close the stream and the file."""
         self._file.close()
         super().close()
 
     def _fill(self) -> None:
-        """Take a block, of which only whole lines are judged."""
+        """Read a block, of which only complete lines are filtered."""
         block = self._file.read(BLOCK)
         self._ended = not block
         text = self._rest + block
         if self._first and block:
             text, self._first = text.removeprefix(b"\xef\xbb\xbf"), False
-        # A line end may have a second character behind the block.
+        # A line end may have a second character after the block.
         end = len(text) if self._ended else max(text.rfind(b"\n"), text.rfind(b"\r", 0, len(text) - 1)) + 1
         self._rest = text[end:]
         self._ready = self._drop_lines(text[:end])
@@ -128,7 +129,7 @@ class TableBytes(io.RawIOBase):
 
 
 class _Transcoded:
-    """A file in an encoding whose line ends are not single bytes, as UTF-8."""
+    """A file in an encoding whose line ends are not single bytes, converted to UTF-8."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         self._text = io.TextIOWrapper(file, encoding=encoding, newline="")
@@ -145,17 +146,17 @@ def _encode_comment(comment: str, encoding: str) -> bytes:
 
 
 def is_cut(skip: int, comment: str | None) -> bool:
-    """Return whether a file has lines that are none of its table."""
+    """Return whether a file has lines that are not part of its table."""
     return skip > 0 or comment is not None
 
 
 def encoding_of_cut(encoding: str) -> str:
-    """Return the encoding of what `TableBytes` gives."""
+    """Return the encoding of the bytes from `TableBytes`."""
     return "utf-8" if WIDE.match(encoding) else encoding
 
 
 def check_title(path: Path, text: str, marks: Sequence[str], reading: Reading) -> None:
-    """Raise `InputError` if lines above the names are a title or comments; it says how many lines to leave out."""
+    """Raise `InputError` if lines above the names are a title or comments; the error says how many lines to skip."""
     found = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
     if not found:
         return
@@ -180,7 +181,7 @@ class _Above(NamedTuple):
 
 
 def _lines_above(text: str, mark: str) -> _Above | None:
-    """Return what stands above the first record that has as many fields as all others, None if nothing does."""
+    """Return the lines above the first record with as many fields as all others, None if there are none."""
     rows = _numbered_rows(text, mark)
     width = len(rows[-1][1]) if rows else 1
     if width < 2:
@@ -189,7 +190,7 @@ def _lines_above(text: str, mark: str) -> _Above | None:
     above, below = rows[:index], rows[index:]
     if not above or len(below) < 2 or len(above) > MOST_ABOVE or any(len(row) != width for _, row in below):
         return None
-    # Below a title anything may stand that is not as wide as a record: a sentence with the delimiter in it, too.
+    # Below a title, lines of another width may follow, such as a sentence that contains the delimiter.
     if not _is_title(above[0][1], width) or any(len(row) == width and not _is_title(row, width) for _, row in above):
         return None
     marks = {_comment_of(row[0]) for _, row in above}
@@ -197,7 +198,7 @@ def _lines_above(text: str, mark: str) -> _Above | None:
 
 
 def _numbered_rows(text: str, mark: str) -> list[tuple[int, list[str]]]:
-    """Return the first records of a text, each with the line on which it ends; blank lines are none."""
+    """Return the first records of a text, each with the line on which it ends, without blank lines."""
     rows: list[tuple[int, list[str]]] = []
     with suppress(csv.Error):
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
@@ -206,12 +207,12 @@ def _numbered_rows(text: str, mark: str) -> list[tuple[int, list[str]]]:
                 rows.append((reader.line_num, row))
             if len(rows) > LOOKED_AT:
                 break
-    # The last one may be cut.
+    # The last record may be incomplete.
     return rows[:-1] if len(rows) > LOOKED_AT or (not text.endswith(("\n", "\r")) and len(rows) > 3) else rows
 
 
 def _is_title(row: Sequence[str], width: int) -> bool:
-    """Return whether a row above the names is a title: it has few fields, and is not only without its first name."""
+    """Return whether a row above the names is a title: it has few fields, and lacks more than the first name."""
     if _comment_of(row[0]) is not None or len(row) == 1:
         return True
     return width > 2 and 2 * _count_filled(row) <= width and any(not cell.strip() for cell in row[1:])
@@ -226,9 +227,9 @@ def _count_filled(row: Sequence[str]) -> int:
 
 
 def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: str, *, sure: bool) -> tuple[str, ...]:
-    """Raise `InputError` if the records of a file of one column look like several; a note if it was declared so.
+    """Raise `InputError` if the records of a one-column file look like several columns; a note if that was declared.
 
-    Fields that hold the delimiter itself stand in quotes, as they should; not so if the name of the column holds it.
+    Quoted fields may contain the delimiter, unless the name of the column contains it too.
     """
     for mark in LIKELY:
         if mark == delimiter and mark not in records[0][0]:
@@ -252,7 +253,7 @@ def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: st
 
 
 def blanks_note(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, ...]:
-    """Return a note where a blank stands behind nearly every delimiter: names would have it, and numbers be text."""
+    """Return a note if a blank follows nearly every delimiter: names would contain it, and numbers would be text."""
     cells = [cell for row in records for cell in row[1:] if cell]
     if delimiter == "\t" or not cells or 10 * sum(cell[0] == " " for cell in cells) < 9 * len(cells):
         return ()
@@ -260,7 +261,7 @@ def blanks_note(records: Sequence[Sequence[str]], delimiter: str) -> tuple[str, 
 
 
 def ragged_hint(row: Sequence[str], width: int) -> str:
-    """Return what may help where a record has more or fewer fields than there are names."""
+    """Return a hint where a record has more or fewer fields than there are names."""
     mark = _comment_of(row[0])
     if mark is not None:
         return f'if lines that begin with a mark are comments, declare it: --comment "{mark}"'
@@ -271,3 +272,114 @@ def ragged_hint(row: Sequence[str], width: int) -> str:
         )
     below = "; leave out lines above the names: --skip-rows, skip_rows=" * (len(row) > width)
     return f"quote fields that contain the delimiter, or pass the right delimiter{below}"
+
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+|[0-9]{1,3}(?:[.,' \u00a0\u202f][0-9]{3})+)(?:[.,][0-9]+)?")
+DATE = re.compile(
+    r"(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}|[0-9]{1,2}([-/.])[0-9]{1,2}\2(?:[0-9]{4}|[0-9]{2})"
+    r"|[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日)(?:[T ][0-9]{1,2}:[0-9]{2}.*)?"
+)
+YEAR = re.compile("(?:19|20)[0-9]{2}")
+TRUTH = frozenset({"true", "false", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "はい", "いいえ"})
+# MOSTLY: share of a column's cells that must be of a kind. FEWEST_ROWS: rows below which repeated texts mean nothing.
+MOSTLY = 0.8
+FEWEST_ROWS = 3
+# CODE_DIGITS: digits from which a code has a shape. SEVERAL: columns whose cells must repeat or have the shape.
+CODE_DIGITS = 4
+SEVERAL = 2
+
+
+def check_header(path: Path, records: Sequence[Sequence[str]]) -> None:
+    """Raise `InputError` if the first record looks like the records below it."""
+    header, rows = records[0] if records else [], [row for row in records[1:] if list(row) != list(records[0])]
+    if not rows or not is_data(header, rows):
+        return
+    raise InputError(
+        f"the first line of {path} looks like data, not like the names of columns",
+        hint="write a line with names above it; if it does hold names, say so: header=True, --header, or "
+        "`header = true` under [input]",
+    )
+
+
+def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a first line looks like the rows below it, so that it does not name columns.
+
+    A number above numbers or a date above dates is data, and so are several texts that occur again below. Years above
+    other numbers, and numbers that count columns, are names.
+
+    >>> is_data(["52", "F"], [["31", "M"], ["47", "F"], ["52", "M"]]), is_data(["age", "sex"], [["31", "M"]] * 3)
+    (True, False)
+    """
+    columns = [
+        [cell.strip() for cell in cells if cell.strip()] for cells in zip(*_rows_as_wide(header, rows), strict=True)
+    ]
+    cells = [cell.strip() for cell in header]
+    if any(DATE.fullmatch(cell) and _mostly(DATE, below) for cell, below in zip(cells, columns, strict=True)):
+        return True
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
+    if not _counts(numbers) and any(_among(cell, below) for cell, below in zip(cells, columns, strict=True)):
+        return True
+    if any(
+        _is_composed_alike(cell, below) or _is_truth(cell, below) for cell, below in zip(cells, columns, strict=True)
+    ):
+        return True
+    return (
+        len(rows) >= FEWEST_ROWS
+        and sum(_returns(cell, below) for cell, below in zip(cells, columns, strict=True)) >= SEVERAL
+    )
+
+
+def _rows_as_wide(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Return the rows with as many fields as the header."""
+    return [row for row in rows if len(row) == len(header)] or [[""] * len(header)]
+
+
+def _mostly(pattern: re.Pattern[str], cells: Sequence[str]) -> bool:
+    return bool(cells) and sum(pattern.fullmatch(cell) is not None for cell in cells) >= MOSTLY * len(cells)
+
+
+def _among(cell: str, below: Sequence[str]) -> bool:
+    """Return whether a number is above numbers of its kind; a year above other numbers may well be a name."""
+    if not NUMBER.fullmatch(cell) or not _mostly(NUMBER, below):
+        return False
+    return not YEAR.fullmatch(cell) or _mostly(YEAR, below)
+
+
+def _counts(numbers: Sequence[str]) -> bool:
+    """Return whether numbers ascend or descend in equal steps, as names that count columns, ages or years do."""
+    if len(numbers) < 2 or not all(number.isdigit() and len(number) < 10 for number in numbers):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(numbers)}
+    return len(steps) == 1 and steps != {0} and (len(numbers) > 2 or numbers in (["0", "1"], ["1", "2"]))
+
+
+def _returns(cell: str, below: Sequence[str]) -> bool:
+    """Return whether a text occurs again below, or has the shape of nearly all codes there."""
+    if not cell:
+        return False
+    if cell in below:
+        return True
+    shape = _shape(cell)
+    coded = sum(mark == "9" for mark in shape) >= CODE_DIGITS
+    return coded and sum(_shape(other) == shape for other in below) >= MOSTLY * max(1, len(below))
+
+
+def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
+    """Return whether a cell combines digits and other characters as the cells below do: 180 cm, 12:30, E11.9, €50.
+
+    Names such as v1 or Q4 are letters followed by a number; that alone does not count.
+    """
+    shape = re.sub("9+", "9", re.sub("a+", "a", _shape(cell)))
+    if "9" not in shape or shape in ("9", "a9", "a_9", "a 9", "a-9", "a.9"):
+        return False
+    alike = sum(re.sub("9+", "9", re.sub("a+", "a", _shape(other))) == shape for other in below)
+    return bool(below) and alike >= MOSTLY * len(below)
+
+
+def _is_truth(cell: str, below: Sequence[str]) -> bool:
+    words = [other.casefold() for other in below]
+    return cell.casefold() in TRUTH and bool(words) and all(word in TRUTH for word in words)
+
+
+def _shape(cell: str) -> str:
+    return "".join("9" if mark.isdigit() else "a" if mark.isalpha() else mark for mark in cell)

@@ -1,6 +1,6 @@
-"""What spreadsheets leave in a text file that is nobody's row: nameless columns, empty lines and totals.
+"""What spreadsheets leave in a text file that is no person's row: nameless columns, empty lines and totals.
 
-No engine may count a total as a person, and a line without any value is none.
+A total must not be counted as a person, and a line without any value is no row.
 """
 
 import re
@@ -22,16 +22,16 @@ TOTAL = re.compile(
     "(?:grand |sub)?totals?|sum|summe|gesamt|gesamtsumme|gesamtergebnis|insgesamt|somme|total général|ensemble|totale"
     "|totaal|suma|somma|soma|итого|всего|合計|総計|小計|总计|合计|합계|총계"
 )
-# Every one of them is looked at again, and remembered: a small file may have thousands of millions.
+# Upper limit of blank rows, which are remembered and checked again: a small file may have billions of them.
 MOST_BLANK = 1 << 24
 NONE: Codes = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
 class FileSurvey:
-    """What the blocks of a text file show beside the values of people; a file in memory is one block.
+    """What the blocks of a text file show apart from its values; a file in memory is one block.
 
-    `blank` are the rows that look empty, `last` is the last one that does not, and `end` the very last field.
+    `blank` are the rows that look empty, `last` is the last row that does not, and `end` the very last field.
     `nameless` has texts of columns without a name.
     """
 
@@ -45,7 +45,7 @@ class FileSurvey:
     nameless: dict[str, list[pa.Array]] = field(default_factory=dict)
 
     def add(self, table: pa.Table) -> None:
-        """Take a block: columns of text, as the file has them."""
+        """Add a block: columns of text, as in the file."""
         if not table.num_rows:
             return
         for name in table.column_names:
@@ -72,9 +72,9 @@ class FileSurvey:
     def check_text(self, path: Path) -> None:
         """Raise `InputError` for NUL bytes and for quotes that swallowed the lines after them.
 
-        The fast reader takes a quote that never ends, or ends in the middle of a field, as it comes. Its traces are a
-        line break in the very last field, or a value with both a line break and a quote; only then is the slow, strict
-        reader asked.
+        The fast reader accepts a quote that never ends, or ends in the middle of a field. Its traces are a line break
+        in the very last field, or a value with both a line break and a quote; only then does the slow, strict reader
+        check the file.
         """
         if self.holds_nul:
             raise nul_error()
@@ -84,16 +84,16 @@ class FileSurvey:
                 raise wrong
 
     def find_leftovers(self, path: Path, *, published: bool) -> tuple[Codes, tuple[str, ...]]:
-        """Return the rows without any value, and what is left out of the file in words; nothing of a published one.
+        """Return the rows without any value, and notes on what is left out of the file; nothing for a published one.
 
-        Raises `InputError` for values below no name and for totals at the end.
+        Raises `InputError` for values in columns without a name and for totals at the end.
         """
         if published and not self.nameless:
             return NONE, ()
         dialect = self.dialect
         check_nameless(dialect, {name: pa.chunked_array(texts, pa.string()) for name, texts in self.nameless.items()})
         blank = np.concatenate([NONE, *self.blank])
-        # Marks for missing and columns that were not read look empty too.
+        # NA strings and columns that were not read look empty too.
         empty = np.array(empty_rows(path, dialect, blank.tolist()), dtype=np.int64) if len(blank) else NONE
         if self.last[0] > max(np.setdiff1d(blank, empty), default=-1):
             check_total(path, dialect, self.last[1], rows=self.rows - len(empty))
@@ -101,20 +101,20 @@ class FileSurvey:
 
 
 def _swallows_lines(texts: pa.ChunkedArray) -> bool:
-    """Return whether a text has both a line break and a quote, as one has that swallowed the lines after it."""
+    """Return whether a text has both a line break and a quote, as after a quote that swallowed lines."""
     broken = texts.filter(pc.match_substring_regex(texts, "[\r\n]"))
     return bool(pc.any(pc.match_substring(broken, '"')).as_py())
 
 
 def _longest(texts: pa.ChunkedArray) -> pa.Array:
-    """Return the longest of some texts, which tells whether there is any beside blanks."""
+    """Return the longest text, which shows whether any is not blank."""
     distinct = pc.drop_null(texts.unique())
     order = pc.array_sort_indices(pc.utf8_length(pc.utf8_trim_whitespace(distinct)), order="descending")
     return distinct.take(order[:1])
 
 
 def _find_blank(columns: Sequence[pa.ChunkedArray]) -> Codes:
-    """Return the rows that have no text in any column, or a mark for missing."""
+    """Return the rows with no text in any column, or only NA strings."""
     rows: np.ndarray | None = None
     for column in columns:
         holds = pc.any(pc.equal(spellings(column), "")).as_py()
@@ -130,7 +130,7 @@ def _find_blank(columns: Sequence[pa.ChunkedArray]) -> Codes:
 
 
 def check_nameless(dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> None:
-    """Raise `InputError` if a column without a name has a value, unless such columns are to be left out."""
+    """Raise `InputError` if a column without a name has a value, unless such columns are declared to be left out."""
     if not dialect.dropped and any(
         pc.any(pc.not_equal(pc.utf8_trim_whitespace(each), "")).as_py() for each in texts.values()
     ):
@@ -139,7 +139,7 @@ def check_nameless(dialect: Dialect, texts: Mapping[str, pa.ChunkedArray]) -> No
 
 
 def left_out_words(columns: int, lines: int, *, valued: bool = False) -> tuple[str, ...]:
-    """Return what is left out of a file: columns without a name, which may be `valued`, and empty lines.
+    """Return notes on what is left out of a file: columns without a name, which may be `valued`, and empty lines.
 
     >>> left_out_words(0, 2)
     ('2 empty lines',)
@@ -150,7 +150,7 @@ def left_out_words(columns: int, lines: int, *, valued: bool = False) -> tuple[s
 
 
 def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int) -> None:
-    """Raise `InputError` if the last row of a file looks like a total; `last` are its texts."""
+    """Raise `InputError` if the last row of a file, with the texts `last`, looks like a total."""
     if rows < 2 or not is_total(last):
         return
     (line,) = line_numbers(path, dialect, [rows - 1])
@@ -163,7 +163,7 @@ def check_total(path: Path, dialect: Dialect, last: Sequence[str], *, rows: int)
 
 
 def is_total(cells: Sequence[str]) -> bool:
-    """Return whether a row has a word for a total, and few other values."""
+    """Return whether a row has a word for a total and few other values."""
     words = [cell for cell in cells if TOTAL.fullmatch(cell.strip(" :.*-=").lower())]
     others = [cell for cell in cells if cell not in words]
     return bool(words) and 2 * sum(not cell.strip() for cell in others) >= len(others) > 0

@@ -1,4 +1,4 @@
-"""Marks that people write where a value is missing, so that no engine takes one for a value of somebody."""
+"""NA strings: texts and numbers that people write where a value is missing."""
 
 import datetime as dt
 from collections.abc import Collection, Mapping
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# In lower case. Not in it: what is a mark in some columns and a value in others, such as "no" and "none".
+# In lower case, without those that are NA strings in some columns and values in others, such as "no" and "none".
 WORDS = frozenset(
     text.strip()
     for text in """
@@ -24,21 +24,21 @@ WORDS = frozenset(
     不明, 不詳, 未記入, 未入力, 未回答, 無回答, 未測定, 該当なし, 欠測, 未知, 不详, 未填, 缺失, 미상, 알 수 없음, 모름
     """.replace("\n", " ").split(",")
 )
-# Marks that are codes as well: not where other values are short words in capitals.
+# NA strings that may be codes: ignored where other values are short words in capitals.
 LETTERS = frozenset({"na", "nr", "nd", "nc", "ka", "ns", "nsp"})
 NUMBERS = (
     *(-1, -9, -99, -98, -97, -999, -998, -997, -9999, -99999, -99.9, -999.9, -99.99),
     *(99, 98, 97, 88, 999, 998, 997, 888, 9999, 9998, 9997, 8888, 99999, 999999, 99.9, 999.9, 99.99, 999.99),
 )
 DATES = (dt.date(9999, 12, 31), dt.date(2999, 12, 31), dt.date(1900, 1, 1), dt.date(1899, 12, 30), dt.date(1800, 1, 1))
-# A scale from -1 on may go so far, and then -1 is an answer.
+# A rating scale from -1 to at most this: -1 is then an answer.
 LONGEST_SCALE = 10
-# Rows of values, and different ones, below which nothing stands outside; rows that a mark has at least; years apart.
+# FEWEST rows and DISTINCT values below which nothing is an outlier; REPEATS: rows of an NA value; YEARS_APART.
 FEWEST, DISTINCT, REPEATS, YEARS_APART = 10, 3, 2, 5
 
 
 def is_mark(text: str, *, others: Collection[str]) -> bool:
-    """Return whether a text stands for missing, beside the other texts of its column.
+    """Return whether a text is an NA string, given the other texts of its column.
 
     >>> is_mark("k.A.", others=["12", "31"]), is_mark("NA", others=["DE", "FR", "NA"])
     (True, False)
@@ -51,7 +51,7 @@ def is_mark(text: str, *, others: Collection[str]) -> bool:
 
 
 def are_marks(strange: Collection[str], counts: Mapping[str, int]) -> bool:
-    """Return whether the few texts among dates that are none stand for missing: known numbers, or texts that repeat.
+    """Return whether the few texts among dates are NA strings: known numbers, or texts that repeat.
 
     >>> are_marks(["-99", "0000-00-00"], {"-99": 1, "0000-00-00": 7}), are_marks(["Miller"], {"Miller": 1})
     (True, False)
@@ -61,7 +61,7 @@ def are_marks(strange: Collection[str], counts: Mapping[str, int]) -> bool:
 
 
 def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
-    """Return numbers that stand for missing, with their rows: they repeat, and lie far outside all others.
+    """Return numbers that mean missing, with their rows: they repeat and are far outside all others.
 
     >>> number_marks(pa.chunked_array([[*range(20, 60), -99, -99]]))
     {'-99': 2}
@@ -72,7 +72,7 @@ def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
     if not len(suspects):
         return {}
     counted = {one["values"]: one["counts"] for one in suspects.value_counts().to_pylist()}
-    # What may be a mark itself does not hide another one: 998 and 999 stand together.
+    # Candidates do not hide each other: 998 and 999 may both be NA values.
     rest = values.filter(pc.invert(pc.is_in(values, value_set=known)))
     marks = {
         value: rows
@@ -94,7 +94,7 @@ def _is_outside(value: float, rest: pa.Array) -> bool:
 
 
 def date_marks(column: pa.ChunkedArray) -> dict[str, int]:
-    """Return dates that stand for missing, with their rows: 9999-12-31 and the like, in the notation of ISO 8601."""
+    """Return dates that mean missing, such as 9999-12-31, with their rows, in ISO 8601."""
     days = pc.drop_null(column.cast(pa.date32(), safe=False))
     counted = days.filter(pc.is_in(days, value_set=pa.array(DATES, pa.date32()))).value_counts().to_pylist()
     marks = {}

@@ -1,4 +1,4 @@
-"""Errors about cells and columns that are not what was declared: they say where, and never what a cell holds."""
+"""Errors for cells and columns that do not fit their declaration; they give the location, never a cell's value."""
 
 from collections.abc import Callable, Mapping
 
@@ -6,13 +6,16 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.tables.likely import likely_notation
+from indistinct.tables.inference import likely_notation
 
 LINES = 5
 
 
 class MisfitError(Exception):
-    """Cells that are not what their column was declared to be; whoever knows the file turns it into an `InputError`."""
+    """Cells that do not fit the declared type of their column.
+
+    The reader of the file converts it to an `InputError`.
+    """
 
     def __init__(
         self, column: str, declared: str, rows: Codes, *, cells: int, texts: pa.ChunkedArray, count: int | None = None
@@ -22,9 +25,9 @@ class MisfitError(Exception):
         self.column, self.declared, self.rows, self.cells, self.texts = column, declared, rows, cells, texts
 
     def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = "") -> InputError:
-        """Return the error that says how many cells do not fit and where, but not what they hold.
+        """Return the error with the number and location of the cells that do not fit, without their content.
 
-        `file` is the one that has the first of them, if there are several.
+        `file` is the file with the first of them, if there are several.
         """
         where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         several = f"{self.count:,} of {self.cells:,} cells do not fit it"
@@ -40,13 +43,13 @@ class MisfitError(Exception):
 
 
 class FutureError(MisfitError):
-    """Dates that lie in the future because their years have two digits: 45 is read as 2045."""
+    """Dates in the future because their years have two digits: 45 is read as 2045."""
 
     def __init__(self, column: str, form: str, rows: Codes, *, cells: int, count: int | None = None) -> None:
         super().__init__(column, form, rows, cells=cells, texts=pa.chunked_array([], pa.string()), count=count)
 
     def error(self, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = "") -> InputError:
-        """Return the error that says how many dates lie in the future and where."""
+        """Return the error with the number and location of dates in the future."""
         where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         return InputError(
             f"with the date format {self.declared!r}, {self.count:,} of {self.cells:,} cells of column "
@@ -61,7 +64,7 @@ class FutureError(MisfitError):
 def locate_rows(
     rows: Codes, lines: Callable[[Codes], list[int]] | None, *, word: str = "line", file: str = ""
 ) -> tuple[str, list[int]]:
-    """Return where the first of some rows are, in words and as numbers, which `lines` gives or which count rows."""
+    """Return the location of the first rows, in words and as line or row numbers."""
     few = rows[:LINES]
     numbers = lines(few) if lines is not None else (few + 1).tolist()
     more = ", …" if len(rows) > LINES else ""
@@ -72,9 +75,9 @@ def locate_rows(
 
 
 def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.ChunkedArray]) -> InputError:
-    """Return the error of a format for all columns that fits none, with a format that does fit one.
+    """Return the error of a date format for all columns that fits none, with a format that fits one.
 
-    `fitting` are the texts of each column that it fits, `texts` some of those that the column has.
+    `fitting` counts the texts of each column that the format fits; `texts` are samples of each column.
     """
     best = max(fitting, key=lambda name: fitting[name], default="")
     some = fitting.get(best, 0) > 0
@@ -89,7 +92,7 @@ def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.Chun
 
 
 def _better(name: str, texts: pa.ChunkedArray) -> str | None:
-    """Return the words that name the format that the dates of a column have."""
+    """Return the words that name the date format of a column."""
     likely = likely_notation(texts)
     if likely is None or not likely.dates:
         return None

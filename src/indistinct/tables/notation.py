@@ -1,6 +1,6 @@
-"""How people write numbers and moments: notations that a reading declares, so that engines see values and not texts.
+"""Declared notations of numbers and timestamps, which turn texts into values.
 
-Everything here works on the distinct texts of a column, all at once.
+All functions work on the distinct texts of a column at once.
 """
 
 import datetime as dt
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
 
-# What a format may hold, and the texts that each part accepts.
+# The parts of a format, and the texts that each accepts.
 DIRECTIVES = {
     "Y": "[0-9]{4}",
     "y": "[0-9]{2}",
@@ -28,15 +28,15 @@ DIRECTIVES = {
     "%": "%",
 }
 CALENDAR, CLOCK = set("Yymdjb") | {"B"}, set("HIMSp")
-# Marks of thousands that look alike are one: every space, every apostrophe.
+# Thousands separators that look alike are treated as one: every space, every apostrophe.
 ALIKE = {" ": "[ \u00a0\u202f\u2009]", "'": "['\u2019]"}
-# What stands before or behind an amount, once full-width forms are written as others: a currency, or per cent.
+# What may precede or follow an amount, after full-width forms are normalized: a currency or a percent sign.
 SIGN = r"\p{Sc}|%|円|元|EUR|USD|GBP|CHF|JPY|CAD|AUD"
 AMOUNT = rf"^\s*(?P<minus>[+-]?)\s*(?P<before>{SIGN})?\s*(?P<number>[+-]?[0-9., '’]*[0-9])\s*(?P<behind>{SIGN})?\s*$"
 
 
 def check_format(text: str) -> str:
-    """Return a format of dates or times; raise `ParameterError` for one that cannot be read.
+    """Return a date or time format; raise `ParameterError` for one that is not supported.
 
     >>> check_format("%d.%m.%Y %H:%M")
     '%d.%m.%Y %H:%M'
@@ -55,7 +55,7 @@ def check_format(text: str) -> str:
 
 
 def is_run_of_digits(text: str) -> bool:
-    """Return whether a format has no mark between its parts, so that codes and numbers may fit it.
+    """Return whether a format has no separator between its parts, so that codes and numbers may fit it.
 
     >>> is_run_of_digits("%Y%m%d"), is_run_of_digits("%d.%m.%Y")
     (True, False)
@@ -64,14 +64,15 @@ def is_run_of_digits(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Return whether a format is one of hours of a day, without a date."""
+    """Return whether a format is a time of day without a date."""
     return not set(re.findall("%(.)", text)) & CALENDAR
 
 
 def moments(texts: pa.Array, form: str) -> pa.Array:
-    """Return dates, moments or times of day, missing where a text does not fit the format.
+    """Return dates, timestamps or times of day, missing where a text does not fit the format.
 
-    A format without hours gives days, one without a day gives times. The 31st of February fits nothing.
+    A format without hours gives dates, one without a day gives times. An impossible date such as 31 February does not
+    fit.
 
     >>> moments(pa.array(["31.01.2024", "31.02.2024", "unknown"]), "%d.%m.%Y").to_pylist()
     [datetime.date(2024, 1, 31), None, None]
@@ -89,13 +90,13 @@ def moments(texts: pa.Array, form: str) -> pa.Array:
 
 
 def is_future(read: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return which dates or moments lie after tomorrow: the day may have begun elsewhere."""
+    """Return which dates or timestamps are after tomorrow, because the day may have begun in another time zone."""
     last = pa.scalar(dt.date.today() + dt.timedelta(days=1), pa.date32())
     return pc.greater(read.cast(pa.date32(), safe=False), last)
 
 
 def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -> pa.Array:
-    """Return numbers in the notation of computers, missing where a text is no number in the declared notation.
+    """Return numbers in computer notation, missing where a text is no number in the declared notation.
 
     >>> plain_numbers(pa.array(["1.234,50", "-7", "3.5"]), ",", ".").to_pylist()
     ['1234.50', '-7', None]
@@ -111,9 +112,9 @@ def plain_numbers(texts: pa.Array, decimal: str | None, thousands: str | None) -
 
 
 def without_signs(texts: pa.Array) -> pa.Array:
-    """Return texts in which amounts have plain digits and no currency or per cent sign; all of them have the same sign.
+    """Return texts with amounts reduced to plain digits without a currency or percent sign.
 
-    Texts that are no amounts stay as they are, and so does everything where there are two different signs.
+    Other texts are unchanged. If the amounts have two different signs, everything is unchanged.
 
     >>> without_signs(pa.array(["$1,234.50", "-$7", "５０", "x"])).to_pylist()
     ['1,234.50', '-7', '50', 'x']
@@ -128,7 +129,7 @@ def without_signs(texts: pa.Array) -> pa.Array:
 
 
 def signs_of(texts: pa.Array, parts: pa.Array | None = None) -> set[str]:
-    """Return the currency and per cent signs of amounts; one that has them on both sides counts as having two.
+    """Return the currency and percent signs of amounts; an amount with signs on both sides counts as two.
 
     >>> sorted(signs_of(pa.array(["$5", "7 %", "9"])))
     ['$', '%']
@@ -143,18 +144,18 @@ def signs_of(texts: pa.Array, parts: pa.Array | None = None) -> set[str]:
 
 
 def _are_plain(texts: pa.Array) -> bool:
-    """Return whether texts have digits and marks of numbers alone, so that no sign need be looked for."""
+    """Return whether texts have only digits and number separators, so that there are no signs."""
     return not pc.any(pc.match_substring_regex(texts, "[^-+.,0-9]")).as_py()
 
 
 def _amounts(texts: pa.Array) -> pa.Array:
-    """Return the parts of amounts: minus, a sign before, the number and a sign behind."""
+    """Return the parts of amounts: minus, a sign before, the number and a sign after."""
     plain = pc.replace_substring(pc.utf8_normalize(texts, form="NFKC"), "\u2212", "-")
     return pc.extract_regex(plain, AMOUNT)
 
 
 def check_marks(decimal: str | None, thousands: str | None, delimiter: str | None) -> None:
-    """Raise `ParameterError` for marks in numbers that cannot be told apart."""
+    """Raise `ParameterError` for number separators that cannot be distinguished."""
     for name, mark in (("decimal", decimal), ("thousands", thousands)):
         if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in '+-"\r\n\0'):
             raise ParameterError(f"`{name}` must be one mark, no letter, digit or sign", hint=f'{name}=","')
@@ -163,7 +164,7 @@ def check_marks(decimal: str | None, thousands: str | None, delimiter: str | Non
             "`decimal` and `thousands` are the same mark, so numbers cannot be read",
             hint='for 1.234,56 declare decimal="," and thousands="."',
         )
-    # A field in quotes may hold the delimiter, but a decimal mark in every number is no accident.
+    # A quoted field may contain the delimiter, but a decimal separator in every number is no accident.
     if delimiter is not None and delimiter == decimal:
         raise ParameterError(
             "`decimal` and `delimiter` are the same mark, so fields and numbers cannot be separated",
@@ -172,7 +173,7 @@ def check_marks(decimal: str | None, thousands: str | None, delimiter: str | Non
 
 
 def _pattern(form: str) -> str:
-    """Return the pattern of the texts that fit a format; digits without a mark between them are not shortened."""
+    """Return the pattern of the texts that fit a format; digits without a separator must have full length."""
     fixed = {
         **DIRECTIVES,
         "m": "(?:0[1-9]|1[0-2])",

@@ -1,4 +1,4 @@
-"""One door for every table: a path or a frame goes in, a `Table` that every engine takes comes out."""
+"""Open any table: a path or a frame is converted to a `Table` that every engine accepts."""
 
 import errno
 from collections.abc import Sequence
@@ -12,19 +12,16 @@ import pyarrow as pa
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
+from indistinct.tables.addresses import check_ordinary, named_as_given, no_file
 from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.domain import days_of
 from indistinct.tables.evidence import cast_texts, read_frame
 from indistinct.tables.extents import count_spans
-from indistinct.tables.fetched import named_as_given
 from indistinct.tables.files import categories_in, head_of_parquet, read_arrow, read_parquet
 from indistinct.tables.frames import categories_of, flat, from_frame, is_frame
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.input_files import check_ordinary, no_file
 from indistinct.tables.labelled import read_labelled, shape_of_labelled
 from indistinct.tables.misfits import MisfitError, locate_rows
-from indistinct.tables.reading import Declarations, declare
 from indistinct.tables.several import (
     ARROW,
     DELIMITED,
@@ -33,6 +30,7 @@ from indistinct.tables.several import (
     SHEETS,
     Stamp,
     files_of,
+    find_partitions,
     is_delimited,
     kind_of_file,
     require_unchanged,
@@ -40,7 +38,7 @@ from indistinct.tables.several import (
 )
 from indistinct.tables.sheets import read_sheet
 from indistinct.tables.snapshots import only_path, settle_snapshot
-from indistinct.tables.value import Reading, Table, choose
+from indistinct.tables.value import Declarations, Reading, Table, choose, declare
 
 ENGINE = "anonymize it where it lies (--engine duckdb)"
 
@@ -53,8 +51,8 @@ FROM_SQLITE = (
     'sqlite3 -header -csv clinic.db "SELECT * FROM patients" > patients.csv'
 )
 
-# What a file that is no table begins with, what it is, and what to do with it. A pickle would run code when it is
-# read, so nothing here ever reads one.
+# The first bytes of files that are no tables, what they are, and a hint. A pickle would run code when it is read, so
+# nothing here ever reads one.
 SIGNATURES = (
     (b"\x80\x02", "a pickle", UNPICKLE),
     (b"\x80\x03", "a pickle", UNPICKLE),
@@ -77,10 +75,10 @@ HINTS = {
     ".toml": "a policy is no table: give it with --policy, or as the first argument of `indistinct anonymize`",
     ".json": "JSON is no table: save it as CSV or Parquet; a recoding is given with --recoding",
 }
-"""What to do with files of some suffixes."""
+"""Hints for files with some suffixes."""
 
 
-# What a workbook begins with, by its suffix or not: whoever reads sheets says whether one is encrypted.
+# The first bytes of workbooks; the reader of sheets reports whether one is encrypted.
 OF_WORKBOOKS = (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04")
 
 
@@ -93,32 +91,56 @@ def open_table(
     memory: int | None = None,
     **declared: Unpack[Declarations],
 ) -> Table:
-    """Return the table at a path or in a frame; `columns` chooses some and their order.
+    """Return the table at a path or in a frame, in the form that every engine accepts.
 
-    A path ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc. Several files of
-    one kind are one table: a list of paths, a folder, or a pattern such as "folder/*.csv". Of the folder of a Delta or
-    Iceberg table one `version` is read, else the newest. A frame is one of pandas (its index is dropped), polars,
-    Arrow, or of any library that speaks Arrow's PyCapsule interface.
+    Delimiter and encoding of delimited text are detected if they are not declared. Types are decided from whole
+    columns. Empty lines and columns without name and values are left out, and a last line of totals is refused unless
+    the file was `published`. In a frame or a Parquet file, whose columns are typed, declarations apply to text columns,
+    and NA strings to all columns. A declaration that fits no cell is an error. A first line `sep=;` declares the
+    delimiter.
 
-    Delimiter and encoding of delimited text are found if not given. Types are decided on whole columns; those in
-    `text` are text whatever they spell, such as codes like 250.00, which are not the number 250. What people write
-    differently is declared: `decimal` and `thousands` are marks in numbers, `dates` one format for all columns of text
-    that fit it or a format for each column, as in "%d.%m.%Y" and {"visit": "%d/%m/%Y %H:%M"}; `types` the kind of a
-    column (number, plain-number, integer, date, datetime, text). `missing` are the texts that stand for missing in all
-    columns, or {column: texts}, where "*" stands for all columns; `NA` stays text unless it is listed. A declaration
-    that fits no cell is an error. In a frame or a Parquet file, whose columns have types, declarations concern columns
-    of text, but marks for missing all of them. `header` says that the first line holds names even if it looks like
-    data; `skip_rows` lines stand above it, and lines that begin with `comment` are left out. `trim` takes blanks off
-    around names and fields, `nameless` leaves columns without a name out ("drop") or calls them after their number
-    ("name"). A first line `sep=;` names the delimiter. Empty lines and columns without name and value are left out,
-    and a last line of totals is refused, unless the file was `published`. `reading` is how another table was read;
-    what is declared beside it takes its place.
+    Parameters
+    ----------
+    source
+        A path that ends in .csv, .tsv or .txt (also .gz after it), .parquet or .pq, .arrow, .feather or .ipc, of a
+        workbook or of a file of a statistics program; a list of paths, a folder, or a pattern such as "folder/*.csv"
+        (several files of one kind are one table); the folder of a Delta or Iceberg table; or a frame of pandas (its
+        index is dropped), polars, Arrow, or any library with Arrow's PyCapsule interface.
+    reading
+        How another table was read; declarations given here replace its own.
+    published
+        Whether the file was written by this package, so that nothing is left out of it.
+    memory
+        Bytes that the table may take; by default ten times the size of the files plus 2 GB. A larger table is refused
+        before it is read.
+    **declared
+        Declarations: `columns` selects columns and their order; `delimiter`, `encoding` and `header` (the first line
+        has names even if it looks like data); `skip_rows` lines above the names and lines that begin with `comment` are
+        left out; `trim` removes blanks around names and fields; `nameless` leaves out columns without a name ("drop")
+        or names them after their number ("name"). `text` names columns that are text whatever they contain, such as
+        codes like 250.00. `decimal` and `thousands` are separators in numbers; `dates` is a format for all text columns
+        that fit it, or one for each column, as in "%d.%m.%Y" and {"visit": "%d/%m/%Y %H:%M"}; `types` is the type of
+        columns (number, plain-number, integer, date, datetime, text). `missing` are NA strings for all columns, or
+        {column: texts}, where "*" means all columns; `NA` is text unless it is listed. `sheet` selects a sheet of a
+        workbook, `version` a version of a Delta or Iceberg table (the newest by default), `codes` keeps the codes of
+        a statistics program instead of their labels.
 
-    What would take more memory than ten times the files and 2 GB is refused before it is taken; `memory`, in bytes,
-    allows more or less.
+    Returns
+    -------
+    Table
+        The opened table.
 
-        >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
-        2
+    Raises
+    ------
+    InputError
+        If the source is no table, cannot be read, or does not fit what was declared.
+    OutOfMemoryError
+        If the table would take more than the allowed memory.
+
+    Examples
+    --------
+    >>> open_table(pa.table({"age": [31, 42], "city": ["Oslo", "Bergen"]})).rows
+    2
     """
     known = reading or (source.reading if isinstance(source, Table) else None)
     how = declare(known, **declared)
@@ -151,7 +173,7 @@ def _open_files(files: tuple[Path, ...], how: Reading, memory: int | None, *, pu
 
 
 def _again(table: Table, reading: Reading, columns: Sequence[str] | None) -> Table:
-    """Return a table that is open already, with what is declared now and was not before."""
+    """Return a table that is open already, with declarations that it does not have yet."""
     if columns is None and reading == table.reading:
         return table
     data = table.data if reading == table.reading else _apply_reading(table.data, reading)
@@ -201,7 +223,7 @@ def _read(
 
 
 def check_size(files: Sequence[Path], reading: Reading, columns: Sequence[str] | None, allowance: Allowance) -> None:
-    """Raise `OutOfMemoryError` if files that tell their size beforehand take more memory together than is allowed."""
+    """Raise `OutOfMemoryError` if files whose size is known beforehand need more memory together than is allowed."""
     path, kind = files[0], kind_of_file(files[0])
     named = str(path) if len(files) == 1 else f"{path} and what goes with it"
     if kind in PARQUET:
@@ -221,7 +243,7 @@ def check_size(files: Sequence[Path], reading: Reading, columns: Sequence[str] |
 
 
 def is_out_of_proportion(source: Any, memory: int | None = None) -> bool:
-    """Return whether Parquet files would take more memory than `open_table` allows, as their footers tell."""
+    """Return whether Parquet files would take more memory than `open_table` allows, by their footers."""
     files = files_of(source)
     if not files or kind_of_file(files[0]) not in PARQUET:
         return False
@@ -230,12 +252,12 @@ def is_out_of_proportion(source: Any, memory: int | None = None) -> bool:
     except OutOfMemoryError:
         return True
     except (InputError, OSError):
-        return False  # whoever reads them says what is wrong
+        return False  # the reader reports what is wrong
     return False
 
 
 def _moments_alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Return the sheets of several workbooks with moments where one of them has hours: a sheet has no types."""
+    """Return the sheets of several workbooks with timestamps in columns where one sheet has times of day."""
     schemas = [table.schema for table in tables]
     timed = {each.name for schema in schemas for each in schema if pa.types.is_timestamp(each.type)}
 
@@ -246,7 +268,7 @@ def _moments_alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
 
 
 def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # noqa: B008 (a frozen value)
-    """Return the columns of a delimited text file; of other files, whose types are their own, none."""
+    """Return the columns of a delimited text file; an empty tuple for files that store types."""
     first = (files_of(path) or (path,))[0]
     if first.is_file():
         check_content(first, workbook=kind_of_file(first) in SHEETS)
@@ -255,7 +277,7 @@ def columns_in(path: Path, reading: Reading = Reading()) -> tuple[str, ...]:  # 
 
 
 def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
-    """Return where rows of a table are, in words and as numbers: lines of its text file, else rows."""
+    """Return the location of rows, in words and as numbers: lines of its text file, otherwise rows."""
     path = table.path
     dialect = _dialect_of(path, table.reading) if path is not None and is_delimited(path) else None
     if path is None or dialect is None:
@@ -272,13 +294,13 @@ def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
 
 
 def delimited_reading(path: Path, reading: Reading) -> Reading:
-    """Return how a text file is read: what ends in .tsv has tabs, unless something else is declared."""
+    """Return how a text file is read: a .tsv file has tabs, unless something else is declared."""
     tabs = reading.delimiter is None and kind_of_file(path) == ".tsv"
     return replace(reading, delimiter="\t") if tabs else reading
 
 
 def _apply_reading(table: pa.Table, reading: Reading) -> pa.Table:
-    """Return a table that has types already, as it was declared to be."""
+    """Return a table that already has types, with declarations applied."""
     choose(table.column_names, reading.named_columns)
     table = cast_texts(table, reading)
     if reading.of_cells == Reading(text=reading.text):
@@ -290,7 +312,7 @@ def _apply_reading(table: pa.Table, reading: Reading) -> pa.Table:
 
 
 def check_file(path: Path) -> None:
-    """Raise `InputError` unless a path leads to an ordinary file that may be a table."""
+    """Raise `InputError` unless a path is an ordinary file that may be a table."""
     try:
         check_ordinary(path)
     except (OSError, ValueError) as error:
@@ -303,7 +325,7 @@ def check_file(path: Path) -> None:
 
 
 def check_content(path: Path, *, workbook: bool = False) -> None:
-    """Raise `InputError` for a file that is something else than its suffix says."""
+    """Raise `InputError` for a file whose content does not match its suffix."""
     with path.open("rb") as file:
         first = file.read(32)
     for mark, what, hint in SIGNATURES:

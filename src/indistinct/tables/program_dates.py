@@ -1,7 +1,7 @@
-"""What the numbers of SPSS, Stata and SAS stand for, by the format of their column: days, moments, hours and periods.
+"""Dates and times in files of SPSS, Stata and SAS: their numbers are converted by the format of the column.
 
-These programs store a date as a number and a format that says what it counts. Engines must never see such a number: a
-count of days is an exact date that no date hierarchy and no check for dates would recognize.
+These programs store a date as a number and a format that gives its unit. Without conversion such a number would be an
+exact date that no date hierarchy and no check for dates recognizes.
 """
 
 import datetime as dt
@@ -26,7 +26,7 @@ FIRST, LAST = ((day - dt.date(1970, 1, 1)).days for day in (dt.date.min, dt.date
 
 
 class Counts(StrEnum):
-    """What the numbers of a column count."""
+    """The units that the numbers of a column count."""
 
     DAYS = "days"
     MOMENTS = "moments"
@@ -45,15 +45,15 @@ PERIODS: dict[Counts, tuple[int, Callable[[int, int], str]]] = {
     Counts.QUARTERS: (4, lambda year, part: f"{year:04}Q{part}"),
     Counts.HALVES: (2, lambda year, part: f"{year:04}H{part}"),
 }
-"""How many periods a year has, and how one is written. A period is no day, so it is a text that sorts in its order."""
+"""Periods per year, and how one is written. A period is no date, so it becomes a text that sorts in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramFormat:
-    """A format of dates or times: what its numbers count, how many make a day, and from which day.
+    """A date or time format: the unit of its numbers, how many make a day, and the first day.
 
-    `partly` says that the program shows a part of the day alone, such as its year, although the file holds all of it.
-    Hours that do not fit into a day are what `beyond` says.
+    `partly` says that the program shows only a part of the date, such as its year, although the file has all of it.
+    Times of more than a day have the unit `beyond`.
     """
 
     text: str
@@ -91,12 +91,12 @@ STATA_COUNTS = {
     "h": Counts.HALVES,
     "b": Counts.BUSINESS_DAYS,
 }
-# What shows some of a date in the details of a Stata format; the others are hours, minutes and seconds.
+# Parts of a Stata format that show dates; others are hours, minutes and seconds.
 STATA_CALENDAR = re.compile("[CYNDJWqh]|[Mm]on|Month|month|_m|Da|da")
 
 
 def format_of(text: str | None, suffix: str) -> ProgramFormat | None:
-    """Return what the numbers of a column count, by its format in a file of a program; None for numbers and text.
+    """Return the format of a column in a file of a program; None for numbers and text.
 
     >>> format_of("%tm", ".dta").counts, format_of("MMYY5", ".xpt").partly, format_of("F8.2", ".sav")
     (<Counts.MONTHS: 'months'>, True, None)
@@ -121,7 +121,7 @@ def _of_stata(text: str) -> ProgramFormat | None:
         counts = Counts.HOURS if hours else Counts.MOMENTS
         return ProgramFormat(text, counts, per_day=DAY * 1000, beyond=Counts.MOMENTS)
     period = STATA_COUNTS.get(letter)
-    return None if period is None else ProgramFormat(text, period)  # years and generic numbers are what they are
+    return None if period is None else ProgramFormat(text, period)  # years and generic numbers are not converted
 
 
 def _of_spss(text: str, name: str) -> ProgramFormat | None:
@@ -138,16 +138,16 @@ def _of_sas(text: str, name: str) -> ProgramFormat | None:
         (SAS_HOURS, Counts.HOURS, DAY, False),
     ):
         if pattern.fullmatch(name):
-            # A clock without a date may be that of a moment.
+            # A time of day without a date may be part of a timestamp.
             beyond = Counts.MOMENTS if name == "TOD" else Counts.SPANS
             return ProgramFormat(text, counts, per_day, partly=partly, beyond=beyond)
     return None
 
 
 def from_numbers(name: str, cells: Sequence[Any], form: ProgramFormat) -> pa.Array:
-    """Return the dates, moments, hours, spans or periods that numbers of a column stand for.
+    """Return the dates, timestamps, times, durations or periods that a column's numbers mean.
 
-    Hours that are more than a day are spans. Raises `InputError` for numbers that are no date between the years 1 and
+    Times of more than a day are durations. Raises `InputError` for numbers that are no date between the years 1 and
     9999, and for business days, whose calendar is not in the file.
     """
     if form.counts is Counts.BUSINESS_DAYS:
@@ -173,7 +173,7 @@ def from_numbers(name: str, cells: Sequence[Any], form: ProgramFormat) -> pa.Arr
 
 
 def _microseconds(numbers: Codes, per_day: int) -> Codes:
-    """Return numbers, of which so many are a day, as whole microseconds; a product of floats would lose some."""
+    """Return numbers in units of 1 / `per_day` of a day as whole microseconds, without the rounding of floats."""
     unit = 10**6 * DAY // per_day
     whole = np.floor(numbers)
     return whole.astype(np.int64) * unit + np.rint((numbers - whole) * unit).astype(np.int64)
@@ -202,7 +202,7 @@ def _check_calendar(name: str, days: Codes, form: ProgramFormat) -> None:
 
 
 def note_of(name: str, form: ProgramFormat) -> str | None:
-    """Return what a reader must know of a column that is not read as its program shows it."""
+    """Return a note on a column that is not read as its program shows it."""
     if form.counts in PERIODS:
         example = PERIODS[form.counts][1](2024, 2)
         return f"column {name!r} counts {form.counts} ({form.text}), which are texts such as {example}: no days"

@@ -1,6 +1,6 @@
-"""What a first look proposes to declare about a file, so that engines see numbers, dates and missing values.
+"""What a first look proposes to declare about a file: notations of numbers and dates, and NA strings.
 
-A mark for missing is no person's value and may be told; no other value is.
+NA strings are no person's values and may be shown; no other value is.
 """
 
 from collections import Counter
@@ -13,8 +13,16 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
-from indistinct.tables.likely import FEW, JUDGED, Notation, likely_notation
+from indistinct.tables.inference import (
+    FEW,
+    JUDGED,
+    KINDS,
+    Notation,
+    are_dates,
+    convert_values,
+    likely_notation,
+    mixture_of,
+)
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
 from indistinct.tables.notation import is_future, moments
 from indistinct.tables.opening import open_table
@@ -27,9 +35,10 @@ LEADING_ZERO = "^0[0-9]"
 
 @dataclass(slots=True)
 class _Proposals:
-    """What was found so far: notations and marks by column, columns of text, and a sentence about each.
+    """The findings so far: notations and NA strings by column, columns of text, and a sentence about each.
 
-    Marks `among_dates` are those of their columns alone: what is no date in one column may well be a value in another.
+    NA strings in `among_dates` apply to their column only: a text that is no date in one column may be a value in
+    another.
     """
 
     notations: dict[str, Notation] = field(default_factory=dict)
@@ -45,14 +54,14 @@ class _Proposals:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A table read as it is proposed to be read (`table.reading`), and by column what was found, in sentences."""
+    """A table read with the proposed declarations (`table.reading`), and the findings by column, in sentences."""
 
     table: Table
     findings: dict[str, tuple[str, ...]]
 
 
 def propose(table: Table) -> Proposal:
-    """Return a table with every notation and mark for missing declared that its columns show."""
+    """Return the table with all notations and NA strings declared that its columns show."""
     table, found = _without_blanks(table), _Proposals()
     for name in table.columns:
         if name not in table.reading.named_columns and is_text(table.data[name].type):
@@ -72,7 +81,7 @@ def propose(table: Table) -> Proposal:
 
 
 def _without_blanks(table: Table) -> Table:
-    """Return a table read without blanks around fields where they stand behind nearly every delimiter."""
+    """Return the table read without blanks around fields, where they follow nearly every delimiter."""
     blank = any(name != name.strip() for name in table.columns[1:]) and not table.reading.trim
     if not blank or table.reading.columns or not table.files or not is_delimited(table.files[0]):
         return table
@@ -99,7 +108,7 @@ def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
 
 
 def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
-    """Find marks for missing, and the notation of the other texts."""
+    """Find NA strings and the notation of the other texts."""
     counts = {text: rows for text, rows in _count_texts(column).items() if text}
     marks = {text: rows for text, rows in counts.items() if is_mark(text, others=counts)}
     rest = pa.array([text for text in counts if text not in marks], pa.string())
@@ -135,7 +144,7 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
 
 
 def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[str, ...]:
-    """Return the few texts of a column of dates that are none, in the notation of the column or of ISO 8601.
+    """Return the few texts of a date column that are no dates in its notation or in ISO 8601.
 
     >>> strangers_among_dates(pa.array(["2024-01-31", "2024-02-01", "2024-02-02", "2024-02-03", "-99"]), None)
     ('-99',)
@@ -147,7 +156,7 @@ def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[s
 
 
 def _reason_against(notation: Notation, counts: Mapping[str, int]) -> str | None:
-    """Return why dates cannot be read as they are written, None if they can."""
+    """Return why dates cannot be converted, None if they can."""
     if notation.eras:
         return f"{notation.what}: text until they are written as 1979-06-05"
     short = [form for form in notation.dates if "%y" in form]
@@ -165,7 +174,7 @@ def _is_coded(texts: pa.Array) -> bool:
 
 
 def _settle_grouped(table: Table, found: _Proposals) -> None:
-    """Decide what points and commas mean: with a decimal comma anywhere, a point parts thousands."""
+    """Decide what points and commas mean: with a decimal comma in any column, a point separates thousands."""
     pointed = [
         name
         for name in table.columns
@@ -185,7 +194,7 @@ def _settle_grouped(table: Table, found: _Proposals) -> None:
 
 
 def _declare_notations(table: Table, found: _Proposals) -> Reading:
-    """Return the reading that declares every notation that was found, and the marks among texts."""
+    """Return the reading that declares every notation found, and the NA strings among texts."""
     before = table.reading
     numbers = {name: each for name, each in found.notations.items() if not each.dates}
     decimal = before.decimal or _most([each.decimal for each in numbers.values()])
@@ -226,7 +235,7 @@ def _declare_notations(table: Table, found: _Proposals) -> Reading:
 
 
 def _forms(found: _Proposals) -> dict[str, str]:
-    """Return a date format for each column; where days and months cannot be told apart, as sure columns write them."""
+    """Return a date format for each column; ambiguous ones follow the columns where day and month are clear."""
     choices = {name: each.dates for name, each in found.notations.items() if each.dates}
     sure = Counter(each[0] for each in choices.values() if len(each) == 1)
     orders = Counter(_order(form) for form in sure.elements())
@@ -237,7 +246,7 @@ def _forms(found: _Proposals) -> dict[str, str]:
 
 
 def _order(form: str) -> bool:
-    """Return whether the day stands before the month."""
+    """Return whether the day comes before the month."""
     return form.find("%d") < max(form.find("%m"), form.find("%b"))
 
 
@@ -258,9 +267,9 @@ def _look_at_values(name: str, column: pa.ChunkedArray, found: _Proposals) -> No
 
 
 def _with_marks(table: Table, reading: Reading, found: _Proposals) -> Reading:
-    """Return a reading with the marks among numbers and dates: for all columns those below 0 that are a mark anywhere.
+    """Return a reading with the NA values among numbers and dates: negative ones apply to all columns.
 
-    Others are marks of their columns alone: 999 may be a price elsewhere.
+    Others apply to their columns only: 999 may be a price elsewhere.
     """
     typed_columns = [name for name in table.columns if not is_text(table.data[name].type)]
     several = {name: found.marks[name] for name in typed_columns if name in found.marks}
@@ -281,7 +290,7 @@ def _with_marks(table: Table, reading: Reading, found: _Proposals) -> Reading:
 
 
 def _holding(table: Table, mark: str) -> list[str]:
-    """Return the columns of numbers that hold a number, which a mark spells."""
+    """Return the numeric columns that contain the number of an NA string."""
     value = pa.scalar(float(mark))
     numbers = [name for name in table.columns if kind_of(table.data[name].type) is Kind.NUMBER]
     return [
@@ -290,7 +299,7 @@ def _holding(table: Table, mark: str) -> list[str]:
 
 
 def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
-    """Return a table read with proposals; a column that does not fit them is left as text."""
+    """Return the table read with the proposals; a column that does not fit them stays text."""
     if reading == table.reading:
         return table
     try:
@@ -308,12 +317,12 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
 
 
 def looks_missing(mark: str, rows: int) -> str:
-    """Return the sentence about a mark for missing."""
+    """Return the sentence about an NA string."""
     return f"{mark} in {rows:,} row{'s' if rows > 1 else ''} looks like a mark for missing"
 
 
 def _count_texts(column: pa.ChunkedArray) -> dict[str, int]:
-    """Return the texts of a column with their rows; of very many texts those that repeat and some of the others."""
+    """Return the texts of a column with their rows; of very many texts, those that repeat and some others."""
     counts = pc.value_counts(column.cast(pa.string()))
     if len(counts) > JUDGED:
         several = pc.greater(counts.field("counts"), 1)

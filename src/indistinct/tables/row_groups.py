@@ -1,4 +1,4 @@
-"""Parquet files read and written one row group after the other, which takes the least memory; text is narrow codes."""
+"""Parquet files read and written one row group at a time, with text as narrow codes, to save memory."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -13,14 +13,14 @@ from indistinct.machine.spill import disk_errors
 from indistinct.machine.stages import report_rows
 from indistinct.tables.dictionaries import TEXT
 
-# Rows of a row group that is written, at least.
+# Least number of rows of a row group that is written.
 ROWS_WRITTEN = 1 << 17
 
 
 def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
-    """Return some columns of an open Parquet file; codes of dictionaries are as narrow as these allow.
+    """Return some columns of an open Parquet file, with dictionary codes as narrow as possible.
 
-    What Arrow decodes is wide, and is used again for the next row group.
+    Arrow decodes wide codes; their memory is reused for the next row group.
     """
     names = list(columns)
     numbers = range(file.num_row_groups)
@@ -32,7 +32,7 @@ def read_row_groups(file: Any, columns: Sequence[str]) -> pa.Table:
 
 
 def _narrow(table: pa.Table) -> pa.Table:
-    """Return a table with codes no wider than its dictionaries need, and missing."""
+    """Return a table with codes no wider than its dictionaries and missing values need."""
     return pa.table([_narrow_column(column) for column in table.columns], names=table.column_names)
 
 
@@ -65,13 +65,13 @@ def _join_parts(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 
 def of_one_width(chunks: Sequence[pa.DictionaryArray]) -> pa.ChunkedArray:
-    """Return dictionaries as one column, with codes as wide as the widest."""
+    """Return dictionary arrays as one column, with codes as wide as the widest."""
     widest = max((chunk.indices.type.to_pandas_dtype() for chunk in chunks), key=lambda kind: np.dtype(kind).itemsize)
     return pa.chunked_array([_with_codes(chunk, widest) for chunk in chunks])
 
 
 def write_blocks(blocks: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
-    """Write the cells of a table to a Parquet file, some blocks at a time."""
+    """Write the blocks of a table to a Parquet file, several blocks at a time."""
     import pyarrow.parquet as pq
 
     kept: list[pa.Table] = []
@@ -94,6 +94,6 @@ def write_blocks(blocks: Iterable[pa.Table], schema: pa.Schema, path: Path) -> N
 
 
 def _close(writer: Any) -> None:
-    """Close a file, of which a part may still be written."""
+    """Close a file; part of it may still be written then."""
     with disk_errors():
         writer.close()

@@ -1,4 +1,4 @@
-"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as Arrow tables for the engines: the shown values of cells."""
+"""Sheets of workbooks (.xlsx, .xlsm, .xlsb, .xls, .ods) as Arrow tables: the displayed values of cells."""
 
 import datetime as dt
 import os
@@ -21,23 +21,22 @@ from indistinct.errors import InputError, MissingExtraError
 from indistinct.machine.memory import is_memory
 from indistinct.schema import did_you_mean
 from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
-from indistinct.tables.declared_marks import framed_marks
-from indistinct.tables.headers import is_data
-from indistinct.tables.layout import DECLARE
+from indistinct.tables.evidence import framed_marks
+from indistinct.tables.layout import DECLARE, is_data
 from indistinct.tables.leftovers import is_total, left_out_words
 from indistinct.tables.value import Reading, check_names, check_width, choose
 
 OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-# What a workbook may inflate to, and the rows that tell whether the first one is like them.
+# Limit of the decompressed size of a workbook, and the rows with which the first one is compared.
 MOST_INFLATED, LOOKED_AT = 1 << 32, 100
-# The cells of an open document; in it the name of a sheet, and cells that reach over several columns or rows.
+# In an OpenDocument file, the entry with the cells, and the tags of sheet names and of merged cells.
 CONTENT, BLOCK = "content.xml", 1 << 20
 MARKS = re.compile(
     rb'<(?:\w+:)?table [^>]*?\b(?:\w+:)?name="([^"]*)"'
     rb'|<(?:\w+:)?table-cell\b[^>]*?\bnumber-(?:columns|rows)-spanned="(?!1")(\d+)"'
 )
-# A reader of workbooks keeps a whole rectangle of cells, and ends the process if it gets no memory for it. Another
-# process tries it first, which may take so many bytes, and so many more for each byte of the file.
+# A reader of workbooks allocates a whole rectangle of cells, and crashes the process if it gets no memory. So another
+# process reads the file first, with this limit of bytes plus so much for each byte of the file.
 ALLOWED_BYTES, ALLOWED_FOR_BYTE = 2 << 30, 10
 TRIED_APART = (".xlsb", ".xls", ".ods")
 TRIAL = """
@@ -55,23 +54,22 @@ try:
 except python_calamine.CalamineError:
     pass
 """
-# What the number of a cell may be: beyond it, a sheet's numbers are not exact.
+# Beyond this, numbers of a sheet are not exact.
 EXACT = 1 << 53
 
 
 class Sheet(NamedTuple):
-    """The table of a sheet, and what of it is nobody's row, in words."""
+    """The table of a sheet, and notes on what was left out as no person's row."""
 
     data: pa.Table
     left_out: tuple[str, ...] = ()
 
 
 def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, published: bool = False) -> Sheet:
-    """Return the sheet that a reading names, or the only one with cells; its first row holds the names of columns.
+    """Return the sheet that a reading names, or the only one with cells; its first row has the column names.
 
-    Rows and columns without any cell around and between the others are left out. A column of numbers, dates, moments
-    or truths has that type, with missing cells or without, which declared marks stand for too; any other is text. A
-    formula is its last result.
+    Empty rows and columns are left out. A column of numbers, dates, timestamps or booleans has that type, also with
+    missing cells and NA strings; any other is text. A formula is read as its last result.
     """
     rows = _rows(path, reading.sheet)[reading.skip_rows :]
     if not rows:
@@ -103,10 +101,10 @@ def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, p
 
 
 def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
-    """Return the cells of a sheet, from its first row with one."""
+    """Return the cells of a sheet, from the first row with one."""
     with open_workbook(path) as book:
         found = _sheet(path, book, sheet)
-        # A cell that is merged with others has a value in its first place alone: the others would be missing.
+        # A merged area has a value only in its first cell; the others would be missing.
         merged = _count_merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
         if merged:
             raise InputError(
@@ -118,9 +116,9 @@ def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
 
 @contextmanager
 def open_workbook(path: Path, content: BinaryIO | None = None) -> Iterator[Any]:
-    """Open a workbook for its cells; `content` stands for the file where its bytes are at hand.
+    """Open a workbook for its cells; `content` replaces the file where its bytes are at hand.
 
-    Raises `InputError` for a file that is encrypted, damaged or no workbook, however its reader says so.
+    Raises `InputError` for a file that is encrypted, damaged or no workbook, whatever error its reader raises.
     """
     try:
         import python_calamine as calamine
@@ -148,7 +146,7 @@ def open_workbook(path: Path, content: BinaryIO | None = None) -> Iterator[Any]:
     except (InputError, MemoryError):
         raise
     except BaseException as error:
-        # A panic of compiled code is no `Exception`, and what it says may quote a cell.
+        # A panic of compiled code is no `Exception`, and its message may quote a cell.
         if is_memory(error):
             raise
         if isinstance(error, damaged) or type(error).__name__ == "PanicException":
@@ -163,7 +161,7 @@ _held_back = Lock()
 
 @contextmanager
 def _panics_held_back() -> Iterator[None]:
-    """Keep from standard error what compiled code writes there when it fails; anything else is written afterwards."""
+    """Suppress on standard error what compiled code writes when it panics; anything else is written afterwards."""
     with _held_back, tempfile.TemporaryFile() as aside:
         try:
             stream = os.dup(2)
@@ -184,7 +182,7 @@ def _panics_held_back() -> Iterator[None]:
 
 
 def _sheet(path: Path, book: Any, name: str | None) -> Any:
-    """Return the sheet of a name, or the only one that has cells; the error says how many there are."""
+    """Return the named sheet, or the only one with cells; otherwise the error says how many there are."""
     names = [each.name for each in book.sheets_metadata if each.typ == type(each.typ).WorkSheet]
     if name is not None:
         if name not in names:
@@ -207,7 +205,7 @@ def _sheet(path: Path, book: Any, name: str | None) -> Any:
 
 
 def _check_container(path: Path, content: BinaryIO | None) -> None:
-    """Raise `InputError` for a workbook that is encrypted, or that would inflate without end."""
+    """Raise `InputError` for a workbook that is encrypted or would inflate beyond the limit."""
     with path.open("rb") if content is None else nullcontext(content) as file:
         office = file.read(len(OFFICE)) == OFFICE
         if office and "EncryptedPackage".encode("utf-16-le") in file.read():
@@ -230,7 +228,7 @@ def _check_archive(path: Path, file: BinaryIO) -> None:
 
 
 def _count_merged(path: Path, sheet: str) -> int:
-    """Return how many areas of a sheet are merged in a file whose reader does not tell: .ods and .xlsb."""
+    """Return the number of merged areas of a sheet in files whose reader does not report them: .ods and .xlsb."""
     if not zipfile.is_zipfile(path):
         return 0
     with zipfile.ZipFile(path) as archive:
@@ -242,7 +240,7 @@ def _count_merged(path: Path, sheet: str) -> int:
         with archive.open(CONTENT) as file:
             while block := file.read(BLOCK):
                 text = rest + block
-                end = text.rfind(b">") + 1  # a tag is not cut in two
+                end = text.rfind(b">") + 1  # blocks never end within a tag
                 for tag in MARKS.finditer(text[:end]):
                     if tag[1] is not None:
                         here = unescape(tag[1].decode()) == sheet
@@ -252,14 +250,14 @@ def _count_merged(path: Path, sheet: str) -> int:
 
 
 def _check_size(path: Path, content: BinaryIO | None) -> None:
-    """Raise `InputError` for a workbook that ends the process which reads it, by asking for memory without bound."""
+    """Raise `InputError` for a workbook that would crash its reader by allocating too much memory."""
     with path.open("rb") if content is None else nullcontext(content) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         allowed = ALLOWED_BYTES + ALLOWED_FOR_BYTE * size
         whole = file.read()
         file.seek(0)
-    # Isolated, so that nothing in the working directory is imported.
+    # Isolated mode, so that nothing is imported from the working directory.
     command = [sys.executable, "-I", "-c", TRIAL, str(allowed)]
     ended = subprocess.run(command, input=whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)  # noqa: S603 (our own code)
     if ended.returncode < 0:
@@ -303,17 +301,17 @@ def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell's value; a reader of workbooks tells an empty cell by an empty text."""
+    """Return a cell's value; the reader gives an empty text for an empty cell."""
     return None if value is None or (isinstance(value, str) and not value) else value
 
 
 def _without_marks(cells: Sequence[Any], marks: Sequence[str]) -> Sequence[Any]:
-    """Return cells in which those that spell a mark are missing, before they decide what the column is."""
+    """Return cells with NA strings replaced by missing, before the type of the column is decided."""
     return [None if cell is not None and spell_cell(cell) in marks else cell for cell in cells] if marks else cells
 
 
 def _column(cells: Sequence[Any]) -> pa.Array:
-    """Return cells as the one type that all of them have, else as text."""
+    """Return cells in the type that all of them have, otherwise as text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if kinds and kinds <= {int, float} and all(cell is None or abs(cell) < EXACT for cell in cells):
         whole = all(cell is None or float(cell).is_integer() for cell in cells)
@@ -332,7 +330,7 @@ def _moment(cell: Any) -> Any:
 
 
 def spell_cell(cell: Any) -> str:
-    """Return a cell as text: numbers as a sheet shows them, dates in the notation of ISO 8601."""
+    """Return a cell as text: numbers as a sheet shows them, dates in ISO 8601."""
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT:
         return str(int(cell))
     if isinstance(cell, bool):

@@ -1,6 +1,6 @@
-"""Delta and Iceberg tables read by snapshot: the live rows of one version, copied where their owner alone can read.
+"""Delta and Iceberg tables read by snapshot: the rows of one version, copied to a private file.
 
-Every engine reads the copy, so that no version is mixed with another while a release is made.
+Every engine reads the copy, so that versions are never mixed while a release is made.
 """
 
 import os
@@ -14,18 +14,17 @@ from typing import Any
 import pyarrow as pa
 
 from indistinct.errors import IndistinctError, InputError, MissingExtraError, ParameterError
-from indistinct.tables.fetched import keep_copy
-from indistinct.tables.input_files import admit_copy, check_ordinary
+from indistinct.tables.addresses import admit_copy, check_ordinary, keep_copy
 from indistinct.tables.lakes import DELTA, ICEBERG, METADATA, METADATA_FILES, hudi, kind_of_lake
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.value import Reading, is_table
 
-# Metadata of Iceberg are numbered: v3.metadata.json, or 00003-<uuid>.metadata.json.
+# Metadata files of Iceberg are numbered: v3.metadata.json, or 00003-<uuid>.metadata.json.
 NUMBERED = re.compile(r"v?(\d+)[-.]")
 SCHEME = re.compile(r"file:(?://(?=/))?")
-# What the copy of a table is called.
+# Characters that are replaced in the name of the copy.
 PLAIN = re.compile(r"[^A-Za-z0-9_-]+")
-# Versions that a hint names.
+# Number of versions that a hint lists.
 SOME = 5
 
 # The folders of tables, by the copies of this process.
@@ -34,9 +33,9 @@ _FOLDERS: dict[Path, Path] = {}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """One version of a table; None is that of a table without any.
+    """One version of a table; the version is None for a table without any.
 
-    `identity` tells the table from another one that had the same folder.
+    `identity` distinguishes the table from another one that was in the same folder.
     """
 
     version: int | None
@@ -48,7 +47,7 @@ class Snapshot:
 def settle_snapshot(source: Any, reading: Reading) -> tuple[Any, Reading]:
     """Return a copy of one version of a Delta or Iceberg table, and the reading with that version.
 
-    What is no folder of such a table is returned as given. The version is the one that is declared, or the newest.
+    Any other source is returned unchanged. The version is the declared one, or the newest.
     """
     kind = kind_of_lake(source) if isinstance(source, str | Path) else None
     if kind is None:
@@ -82,18 +81,18 @@ def _is_copy(source: Any) -> bool:
 
 
 def only_path(files: Sequence[Path]) -> Path | None:
-    """Return where a table lies: its one file, or the folder of the table that the file is a copy of."""
+    """Return the location of a table: its single file, or the folder of the table of which the file is a copy."""
     return _FOLDERS.get(files[0], files[0]) if len(files) == 1 else None
 
 
 def _as_declared(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Return rows in the types of their table: readers give text and partitions in types of their own."""
+    """Return rows in the types of their table: readers return text and partitions in other types."""
     return pa.Table.from_batches([batch]).select(schema.names).cast(schema)
 
 
 @contextmanager
 def _translate_errors(folder: Path, kind: str) -> Iterator[None]:
-    """Say in our words that a table cannot be read: errors of the libraries may hold a value."""
+    """Raise errors with our own message where a table cannot be read: errors of the libraries may contain a value."""
     try:
         yield
     except (IndistinctError, MemoryError, KeyboardInterrupt):
@@ -169,7 +168,7 @@ def _open_iceberg(folder: Path, version: int | None) -> Snapshot:
 
 
 def _iceberg_rows(scan: Any, metadata: Any, files: Any) -> Iterator[pa.RecordBatch]:
-    """Yield the live rows of a scan, one file after the other: the library would read all of them at once."""
+    """Yield the rows of a scan, one file after another, because the library would read all of them at once."""
     from pyiceberg.io.pyarrow import ArrowScan
 
     reader = ArrowScan(metadata, files, scan.projection(), scan.row_filter)
@@ -178,9 +177,9 @@ def _iceberg_rows(scan: Any, metadata: Any, files: Any) -> Iterator[pa.RecordBat
 
 
 def _newest_metadata(folder: Path, version: int | None) -> list[Path]:
-    """Return the newest metadata of an Iceberg table; several where a `version` tells which is meant.
+    """Return the newest metadata file of an Iceberg table; several where a `version` must be looked up.
 
-    Only its catalog knows which one is current; what is read here is the one with the highest number.
+    Only the table's catalog knows the current one; without it, the one with the highest number is used.
     """
     numbered: dict[int, list[Path]] = {}
     for path in sorted((folder / METADATA).iterdir()):
@@ -198,7 +197,7 @@ def _newest_metadata(folder: Path, version: int | None) -> list[Path]:
 
 
 def _path_inside(folder: Path, location: str, base: str) -> Path:
-    """Return where a file of a table lies in its folder; `base` is where the table says that its folder is.
+    """Return the path of a table's file in its folder; `base` is the folder according to the table.
 
     >>> str(_path_inside(Path("/copy/t"), "file:///lake/t/data/a.parquet", "file:/lake/t"))
     '/copy/t/data/a.parquet'

@@ -1,6 +1,6 @@
-"""Tables that are read in blocks and never held whole, with the columns that the memory engine would read.
+"""Tables that are read in blocks and never in whole, with the same columns as in memory.
 
-The first pass over the blocks gathers evidence about every column, the second one gives its cells.
+The first pass over the blocks gathers evidence about every column, the second converts its cells.
 """
 
 import copy
@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.machine.arrays import Codes
-from indistinct.tables.declared_marks import marks_of, without_values
 from indistinct.tables.delimited import (
     check_same_names,
     csv_options,
@@ -30,7 +29,7 @@ from indistinct.tables.delimited import (
 from indistinct.tables.dialect import Dialect
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.evidence import Plan, TypeEvidence, cast_texts, check_forms, check_type
+from indistinct.tables.evidence import Plan, TypeEvidence, cast_texts, check_forms, check_type, marks_of, without_values
 from indistinct.tables.leftovers import NONE, FileSurvey
 from indistinct.tables.misfits import MisfitError
 from indistinct.tables.value import Reading, choose
@@ -40,7 +39,7 @@ BLOCK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextFile:
-    """A text file that was looked at once: how it is written, how many rows it has, and which of them are nobody's."""
+    """A text file after the first pass: its dialect, its number of rows, and which rows belong to no person."""
 
     path: Path
     dialect: Dialect
@@ -52,9 +51,9 @@ class TextFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InBlocks:
-    """A table whose columns are decided and whose cells come in blocks.
+    """A table whose column types are decided and whose cells come in blocks.
 
-    `raw` gives the blocks as the source has them, each with the number of its first row.
+    `raw` yields the unconverted blocks, each with the number of its first row.
     """
 
     plans: Mapping[str, Plan | None]
@@ -66,7 +65,7 @@ class InBlocks:
     notes: tuple[str, ...] = ()
 
     def blocks(self) -> Iterator[pa.Table]:
-        """Yield the table; raise `InputError` at the end if cells are not what they were declared to be."""
+        """Yield the table in blocks; raise `InputError` at the end if cells do not fit their declaration."""
         for start, block in self.raw():
             columns = []
             for name, plan in self.plans.items():
@@ -83,7 +82,7 @@ class InBlocks:
 
     @contextmanager
     def located_misfits(self) -> Iterator[None]:
-        """Raise `InputError` for cells that are not as declared, which says where they stand."""
+        """Convert `MisfitError` to an `InputError` with the location of the cells."""
         try:
             yield
         except MisfitError as misfit:
@@ -92,7 +91,7 @@ class InBlocks:
             raise misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in self.parts]) from None
 
     def samples(self) -> dict[str, pa.Array]:
-        """Return some distinct texts of every column that is text, which tell how it is written."""
+        """Return some distinct texts of every text column, which show its notation."""
         return {
             name: pa.chunked_array(plan.evidence.texts, pa.string()).unique()
             for name, plan in self.plans.items()
@@ -110,7 +109,7 @@ class InBlocks:
 
     @property
     def doubtful(self) -> dict[str, Plan]:
-        """Return the columns of which the share of distinct texts that fit a date format must be found."""
+        """Return the columns for which the share of distinct texts that fit a date format must be counted."""
         return {name: plan for name, plan in self.plans.items() if plan is not None and plan.doubtful}
 
 
@@ -143,7 +142,7 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
 
 
 def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, reading: Reading) -> InBlocks:
-    """Return a table that has types already, with what was declared, by the rules of `read_frame`."""
+    """Return a table that already has types, with declarations applied, by the rules of `read_frame`."""
     choose(schema.names, reading.named_columns)
     schema = cast_texts(schema.empty_table(), reading).schema
     evidence = {each.name: TypeEvidence(each.name, reading, framed=True) for each in schema if is_text(each.type)}
@@ -168,7 +167,7 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
 def _survey_file(
     path: Path, dialect: Dialect, reading: Reading, known: dict[str, TypeEvidence], *, published: bool
 ) -> tuple[TextFile, dict[str, TypeEvidence]]:
-    """Return what one pass over a file tells, and the evidence that it adds to what is known."""
+    """Return the result of one pass over a file, and the evidence extended by it."""
     if dialect.bare:
         return TextFile(path, dialect, BLOCK_BYTES, 0, NONE), known
     dialect, size = replace(dialect, quoted=True), BLOCK_BYTES

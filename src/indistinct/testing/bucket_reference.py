@@ -1,7 +1,7 @@
-"""The slow, obvious judge of recodings into buckets: what a published table links, over rows, in fractions.
+"""A slow, simple judge of recodings into buckets: what a published table links, from its rows, in fractions.
 
-It follows Xiao and Tao 2006 and Li, Li, Zhang and Molloy 2012 word for word, knows no codes, cells or kernels, and
-reads a release as anybody could: what the table says of a bucket, one slice after the other.
+It follows Xiao and Tao 2006 and Li, Li, Zhang and Molloy 2012 literally, uses no codes, cells or kernels, and reads a
+release as any reader could: the content of a bucket, one slice after another.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ class Shown:
     buckets: Sequence[Bucket]
 
     def agreeing(self, t: Row, bucket: Bucket, place: int) -> list[Row]:
-        """Return the entries of a slice that agree with what is known of a tuple."""
+        """Return the entries of a slice that agree with the known attributes of a tuple."""
         known = [name for name in self.slices[place] if name not in self.sensitive]
         return [entry for entry in bucket[place] if all(entry[name] == t[name] for name in known)]
 
@@ -97,7 +97,7 @@ class Shown:
 
 
 def in_buckets(rows: Rows, buckets: Iterable[Iterable[int]], *, slices: Slices, sensitive: Sequence[str]) -> Shown:
-    """Return what is shown of rows when they go to buckets, given by row numbers."""
+    """Return the buckets of rows as a reader sees them, given the row numbers of each bucket."""
     shown = []
     for bucket in buckets:
         inside = [rows[row] for row in bucket]

@@ -17,7 +17,7 @@ from indistinct.testing.checks.case import Judge, expect
 from indistinct.testing.checks.declarations import check_metric_values, check_model_traits
 
 ALGORITHMS = ("mondrian", "optimal", "kaca")
-"""The algorithms that a model is tried with: by cuts, by levels and by merging."""
+"""The algorithms with which a model is tried: by cuts, by levels and by merging."""
 
 
 def check_algorithm(

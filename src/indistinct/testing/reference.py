@@ -1,7 +1,7 @@
-"""The slow, obvious reference: every model judged on the rows of a published table in plain Python.
+"""A slow, simple reference: every model judged on the rows of a published table in plain Python.
 
-It knows nothing of codes, histograms or kernels, counts in whole numbers and fractions, and follows the
-definitions word for word, so that it can judge what an algorithm and an engine made together.
+It uses no codes, histograms or kernels, counts in whole numbers and fractions, and follows the definitions literally,
+so that it can judge the combined result of an algorithm and an engine.
 """
 
 import math
@@ -57,9 +57,9 @@ def violating_classes(
 
     `original` is the table before anonymization, which t-closeness compares with; the rows themselves if left
     out. `orders` gives the order of a column's values where it is not the canonical one, `paths` a value's
-    ancestors from level 1 to the top, column by column, for the hierarchical distance. `population` has everybody as
-    the release would publish them, nothing of those whom it would suppress; combinations of which nobody is in the
-    release follow those of the release, and who is suppressed comes last, as an empty one.
+    ancestors from level 1 to the top, column by column, for the hierarchical distance. `population` has all people as
+    the release would publish them, and nothing for suppressed ones. Combinations of people who are not in the release
+    come after those of the release, and suppressed people last, as an empty one.
 
     >>> rows = [{"age": "20-29", "s": "flu"}, {"age": "20-29", "s": "HIV"}, {"age": "30-39", "s": "flu"}]
     >>> violating_classes(rows, ["age"], model=KAnonymity(k=2))
@@ -176,7 +176,7 @@ def _breaks(
 
 
 def _cost_of_tree(extra: Mapping[Any, Fraction], paths: Mapping[Any, Path]) -> Fraction:
-    """Return the cost of evening out a tree: each inner node moves what its children can give each other."""
+    """Return the cost of balancing a tree: each inner node moves rows between its children."""
     height = len(next(iter(paths.values())))
     below: dict[Node, Fraction] = {}
     children: dict[Node, set[Node]] = {}

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for small tables, hierarchies, models, algorithms and recodings written down by hand.
+"""Hypothesis strategies for small tables, hierarchies, models, algorithms and hand-made recodings.
 
 Hypothesis is not a dependency of the library: install it to test an algorithm or an engine of your own.
 """
@@ -147,12 +147,12 @@ def models() -> st.SearchStrategy[Model]:
 def algorithms() -> st.SearchStrategy[Algorithm]:
     """Return every registered algorithm of classes in every form."""
     every = [parse_algorithm(form) for some in ALGORITHM_EXAMPLES.values() for form in some]
-    return st.sampled_from([form for form in every if not form.traits.buckets])
+    return st.sampled_from([form for form in every if form.traits.unit == "class"])
 
 
 @st.composite
 def recodings(draw: st.DrawFn, sample: Sample) -> Recoding:
-    """Return recodings by column and by cell that no algorithm found, with suppression: anything a recoding may say."""
+    """Return recodings by column and by cell, with suppression, that need not come from an algorithm."""
     counted = sample.count()
     columns = sample.columns(counted)
     if draw(st.booleans()):

@@ -22,13 +22,13 @@ from indistinct.frequencies.slices import (
     sharing_problem,
     together,
 )
+from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import EXACT_ROWS
 from indistinct.models.link_probability import expected_rows
-from indistinct.recoding.labels import written_multiset
-from indistinct.recoding.outputs import MAIN, SENSITIVE, Buckets
+from indistinct.recoding.outputs import MAIN, SENSITIVE, written_multiset
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.tables.domain import Domain
 
@@ -157,7 +157,7 @@ def _unfolded(name: str, domain: Domain, frequencies: FrequencySet, index: int) 
 class BucketEvidence:
     """The slices of a release in the codes of its own domains, and the original's cells where these are at hand."""
 
-    buckets: Buckets
+    structure: Buckets
     schema: Schema
     slices: tuple[Slice, ...]
     known: Mapping[str, Domain]
@@ -169,7 +169,7 @@ class BucketEvidence:
     def full(self) -> "BucketEvidence":
         """Return the same release with everything counted."""
         return count_buckets(
-            self.count, self.buckets, self.schema, rows=int(self.sizes.sum()), reference=self.reference, light=False
+            self.count, self.structure, self.schema, rows=int(self.sizes.sum()), reference=self.reference, light=False
         )
 
     @cached_property
@@ -181,10 +181,10 @@ class BucketEvidence:
     def _tuples(self) -> tuple[Mapping[str, Codes] | None, Codes | None, bool]:
         if self.light:
             return None, None, False
-        if self.reference is None and self.buckets.form == "tables":  # it shows the tuples themselves
+        if self.reference is None and self.structure.form == "tables":  # it shows the tuples themselves
             shown = self.slices[0]
             return shown.codes, shown.counts, True
-        if self.reference is None or self.buckets.generalized:
+        if self.reference is None or self.structure.generalized:
             return None, None, False
         cells = self.reference.frequencies
         columns = {name: cells.vectors[:, index] for index, name in enumerate(cells.names)}
@@ -241,7 +241,7 @@ class BucketEvidence:
     def rejoined(self) -> dict[tuple[str, ...], int]:
         """Return how many rows are alone in their bucket with the attributes that two slices share, where any are."""
         found = {}
-        for join in self.links.joins if share_attributes(self.buckets.slices) else ():
+        for join in self.links.joins if share_attributes(self.structure.slices) else ():
             parent = self.slices[join.parent]
             ids, _ = together([parent.units, *(parent.codes[name] for name in join.shared)], None, rows=0)
             alone = int((np.bincount(ids, weights=parent.counts) == 1).sum())
@@ -255,11 +255,11 @@ class BucketEvidence:
         These rows were drawn among all that agree, so that what is estimated from them has no bias.
         """
         slices = []
-        for group in joined_components(self.buckets.slices):
+        for group in joined_components(self.structure.slices):
             if len(group) == 1:
                 slices.append(self.slices[group[0].index])
                 continue
-            names = tuple(dict.fromkeys(name for join in group for name in self.buckets.slices[join.index]))
+            names = tuple(dict.fromkeys(name for join in group for name in self.structure.slices[join.index]))
             counted = self.count(MAIN, Request((BUCKET, *names), published=True))
             slices.append(_slice(names, counted.frequencies))
         return tuple(slices)
@@ -271,7 +271,7 @@ class BucketEvidence:
         """
         found: dict[Key, int] = {}
         for each in self.slices:
-            names = [name for name in each.names if name not in self.buckets.generalized]
+            names = [name for name in each.names if name not in self.structure.generalized]
             for name in names:
                 found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
             if len(names) > 1:
@@ -282,7 +282,7 @@ class BucketEvidence:
         """Return how many rows of slices are not those of the original, as far as values are not generalized."""
         changed = 0
         for each in self.slices:
-            names = [name for name in each.names if name not in self.buckets.generalized]
+            names = [name for name in each.names if name not in self.structure.generalized]
             if not names:
                 continue
             whole, weights = self._originals(names)
@@ -339,7 +339,7 @@ class BucketEvidence:
         if self.sizes.sum() * len(self.slices) ** 2 <= ALL_PAIRS:
             homes = list(every)
         pairs = [tuple(sorted((home, other))) for home in homes for other in every if other != home]
-        if share_attributes(self.buckets.slices):
+        if share_attributes(self.structure.slices):
             pairs = [(join.parent, join.index) for join in self.links.joins[1:] if join.shared]
         chosen = dict.fromkeys([tuple(every), *pairs])
         told = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
@@ -423,7 +423,7 @@ def require_in_original(evidence: BucketEvidence, original: Counted) -> None:
     """
     cells = original.frequencies
     for each in evidence.slices:
-        shown = [name for name in each.names if name not in evidence.buckets.generalized]
+        shown = [name for name in each.names if name not in evidence.structure.generalized]
         quasi = [name for name in shown if name in cells.names]
         if quasi:
             columns = [cells.vectors[:, cells.names.index(name)] for name in quasi]

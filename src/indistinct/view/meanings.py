@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 import pyarrow as pa
 
-from indistinct.hierarchy.binding import ROOT
+from indistinct.hierarchy.value import ROOT
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.label_spans import (
@@ -30,7 +30,7 @@ from indistinct.recoding.label_spans import (
     place_on_line,
     span_of,
 )
-from indistinct.recoding.labels import (
+from indistinct.recoding.outputs import (
     OR_MISSING,
     WrittenRange,
     written_end,

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import Order, declared_order
 from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.hierarchy.value import ROOT, Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import (
@@ -30,7 +29,7 @@ from indistinct.recoding.label_spans import (
     shows_moments,
     written_span,
 )
-from indistinct.recoding.labels import OR_MISSING, written_members, written_text_range
+from indistinct.recoding.outputs import OR_MISSING, written_members, written_text_range
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.view.meanings import Meaning, covered_by

@@ -90,5 +90,5 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
         yield f"{list_names(bare)} {verb} no levels: each value stays as it is, or is not shown at all"
     if policy.suppression and not traits.suppresses:
         yield "It suppresses no row: the suppression limit is not used"
-    if traits.buckets and not policy.schema.sensitive:
+    if traits.keeps_values and not policy.schema.sensitive:
         yield "It protects sensitive columns, and there is none"

@@ -13,6 +13,8 @@ from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Policy, policy_to_toml
 from indistinct.job.policy.value import move_files, relative_path
+from indistinct.linked.declared import LinkedPolicy
+from indistinct.linked.writing import linked_policy_to_toml, move_linked
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.web.sessions import Session
 from indistinct.web.tasks.searching import release_name
@@ -24,10 +26,22 @@ NO_PROMISE, SAY_WHAT_HOLDS = "nothing is promised yet", "say what must hold, in 
 HEADING = """\
 Made on the page. It reads {table}: put both into one folder and run
   indistinct anonymize policy.toml"""
+TABLES_HEADING = """\
+Made on the page. Put it into the folder of the tables, and run
+  indistinct anonymize policy.toml"""
+TABLES_COMMAND = "indistinct anonymize policy.toml"
+TABLES_PYTHON = """\
+import indistinct as ind
+
+release = ind.run("policy.toml")
+print(release.certificate.smallest_group)
+"""
 
 
 def as_policy(session: Session) -> str:
     """Return the policy of a session's job."""
+    if session.tables is not None:
+        return tables_policy_text(session.tables.policy, session.folder)
     policy = session.policy
     if policy is None:
         return NOTHING_YET
@@ -36,12 +50,33 @@ def as_policy(session: Session) -> str:
 
 def as_command(session: Session) -> str:
     """Return the command that runs a session's job."""
+    if session.tables is not None:
+        return TABLES_COMMAND
     return NOTHING_YET if session.policy is None else command_of(_promising(session.policy, session.folder))
 
 
 def as_python(session: Session) -> str:
     """Return Python that runs a session's job."""
+    if session.tables is not None:
+        return TABLES_PYTHON
     return NOTHING_YET if session.policy is None else python_of(_promising(session.policy, session.folder))
+
+
+def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None = None) -> str:
+    """Return the policy of several tables as it is downloaded: its paths start at the folder of the tables."""
+    home = base or policy.base
+
+    def move(path: Path) -> Path:
+        place = policy.locate(path)
+        if _lies_in(place, private):
+            return Path(place.name)
+        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+
+    def move_hierarchy(path: Path) -> Path | None:
+        return None if _lies_in(policy.locate(path), private) else move(path)
+
+    moved = move_linked(policy, move, base=home, move_hierarchy=move_hierarchy)
+    return linked_policy_to_toml(replace(moved, folder=policy.folder or Path("release")), heading=TABLES_HEADING)
 
 
 def _promising(policy: Policy, private: Path) -> Policy:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from indistinct.document.blocks import Block, Code, Grid, Listing, Notice, Paragraph, Picture, Section, Terms
-from indistinct.document.html import grid_html, inline_svg
 from indistinct.web import parts
 
 
@@ -32,9 +31,9 @@ def _draw_block(block: Block, *, name: str, title: str) -> None:
         case Listing(items):
             draw_list(items)
         case Grid():
-            parts.html(grid_html(block), classes="titled" if block.caption == title else "")
+            parts.document_table(block, classes="titled" if block.caption == title else "")
         case Picture():
-            parts.picture(inline_svg(block, name=name), caption=block.caption)
+            parts.document_picture(block, name=name)
         case Code(caption, text):
             parts.code(text, label=caption, name=name)
         case Terms():

@@ -22,12 +22,10 @@ from indistinct.hierarchy import Hierarchy, hierarchy_from_json
 from indistinct.inspection.starter import MANY_VALUES
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import relative_path
-from indistinct.metrics.importance import importance_of
 from indistinct.models import AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.numeric_forms import numeric_forms
+from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema

@@ -18,6 +18,7 @@ from indistinct.web.parts import too_large
 from indistinct.web.project import UPLOADED, project_file
 from indistinct.web.sessions import Session
 from indistinct.web.standing import RELEASED
+from indistinct.web.tables_standing import MADE
 from indistinct.web.worker import TaskError
 
 DOWNLOADS = "downloads"
@@ -145,6 +146,9 @@ def _give_project(session: Session) -> Response:
 
 def key_of_downloads(session: Session) -> Any:
     """Return what files that leave the page rest on: the whole job, and the file that the search published."""
+    if session.tables is not None:
+        made = session.result(MADE)
+        return session.tables.policy, None if made is None else made["folder"]
     made = session.result(RELEASED)
     return session.policy, None if made is None else made["certificate"]["output_digest"]
 

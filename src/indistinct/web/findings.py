@@ -5,10 +5,10 @@ counted on the rows of the release.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -199,29 +199,37 @@ def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
 
 def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remedy]:
     """Yield that classes have several values of columns; a model that asks for fewer gives way."""
-    asked = {each.sensitive: each.l for each in policy.models if isinstance(each, DistinctLDiversity)}
+    asked = {each.sensitive: each.l for each in _models_of(policy, DistinctLDiversity)}
     missing = [name for name in names if asked.get(name, 0) < least]
     if missing:
-        others = [
-            each for each in policy.models if not (isinstance(each, DistinctLDiversity) and each.sensitive in missing)
-        ]
-        models = (*others, *(DistinctLDiversity(name, l=least) for name in missing))
+        gone = [each for each in _models_of(policy, DistinctLDiversity) if each.sensitive in missing]
+        models = (*_without(policy, gone), *(DistinctLDiversity(name, l=least) for name in missing))
         words = f"Ask for at least {least} values of {list_names(missing)} in each class"
         yield from _valid(words, lambda: replace(policy, models=models))
 
 
 def _close(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
-    asked = {each.sensitive: each.t for each in policy.models if isinstance(each, TCloseness) and _is_equal(each)}
+    stated = _models_of(policy, TCloseness)
+    asked = {each.sensitive: each.t for each in stated if each.distance == "equal"}
     missing = [name for name in names if asked.get(name, 1.0) > CAREFUL_T]
     if missing:
-        others = [each for each in policy.models if not (isinstance(each, TCloseness) and each.sensitive in missing)]
-        models = (*others, *(TCloseness(name, t=CAREFUL_T) for name in missing))
+        gone = [each for each in stated if each.sensitive in missing]
+        models = (*_without(policy, gone), *(TCloseness(name, t=CAREFUL_T) for name in missing))
         words = f"Keep {list_names(missing)} in each class close to the whole table (t = {CAREFUL_T})"
         yield from _valid(words, lambda: replace(policy, models=models))
 
 
-def _is_equal(model: TCloseness) -> bool:
-    return model.distance == "equal"
+M = TypeVar("M", bound=Model)
+
+
+def _models_of(policy: Policy, kind: type[M]) -> list[M]:
+    """Return the models of a kind that a policy names."""
+    return [each for each in policy.models if isinstance(each, kind)]
+
+
+def _without(policy: Policy, gone: Collection[Model]) -> tuple[Model, ...]:
+    """Return the models of a policy without some."""
+    return tuple(each for each in policy.models if each not in gone)
 
 
 def _valid(words: str, change: Any) -> Iterator[Remedy]:
@@ -302,7 +310,7 @@ def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
     elif figure == "largest_share" and limit:
         models = tuple(AlphaK(name, alpha=limit, k=1) for name in known.protectable)
         words = f"Ask that no value of {list_names(known.protectable)} has more than {percent(limit)} of a class"
-        others = tuple(each for each in policy.models if not isinstance(each, AlphaK))
+        others = _without(policy, _models_of(policy, AlphaK))
         yield from _valid(words, lambda: replace(policy, models=(*others, *models)))
 
 

@@ -8,19 +8,22 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from nicegui import background_tasks, ui
+from nicegui import Client, background_tasks, ui
 from nicegui.element import Element
 
+from indistinct.document.catalogue import LANGUAGES
 from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.as_code import as_command, as_policy, as_python
-from indistinct.web.language import Own, speak, translate
+from indistinct.web.language import NAMES, Own, keep_names, preferred_language, speak, translate
 from indistinct.web.sessions import ConflictError, Refusal, Session, Work
 from indistinct.web.standing import MEANING, standing
+from indistinct.web.tables_job import TablesJob
 from indistinct.web.worker import StoppedError, TaskError, task_error
 
 # Seconds between two looks at whether there is something new.
@@ -49,6 +52,8 @@ ENDED = (
     "This session has ended: nobody used it for a while, or the server was started again. Open the address that the "
     "server printed last."
 )
+FRAMEWORK_LANGUAGES: dict[str, Literal["en-US", "de"]] = {"en": "en-US", "de": "de"}
+"""What the framework, and the attribute `lang` of a page, call our languages."""
 HEAD = '<link rel="stylesheet" href="/assets/look.css"><script defer src="/assets/page.js"></script>'
 
 
@@ -60,6 +65,8 @@ class Step:
     title: str
     purpose: str
     draw: Callable[["Screen"], Awaitable[None]]
+    for_several: bool = True
+    """Whether it is also there for several tables of the same people."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +78,8 @@ class Places:
     strip: Element
     work: Element
     step: Element
+    way: Element | None = None
+    """The links to the steps."""
 
 
 @dataclass(slots=True)
@@ -91,6 +100,7 @@ class Screen:
     drawing: bool = False
     again: str | None = None
     shown_work: tuple[Work, Element, Element] | None = None
+    shown_steps: tuple[Step, ...] = ()
 
     @property
     def policy(self) -> Policy:
@@ -100,6 +110,15 @@ class Screen:
     def change(self, policy: Policy) -> None:
         """Put a policy in place of the one that this tab shows."""
         self.session.change(policy, seen=self.seen)
+
+    @property
+    def tables(self) -> TablesJob:
+        """The job on several tables as it stands; only for steps that are drawn when there is one."""
+        return self.session.require_tables()
+
+    def change_tables(self, job: TablesJob) -> None:
+        """Put a job on several tables in place of the one that this tab shows."""
+        self.session.change_tables(job, seen=self.seen)
 
     async def act(self, action: Callable[[], Any], *, at: str = "") -> None:
         """Do what a control asks for, show an error at its field, and draw the step anew."""
@@ -132,7 +151,7 @@ class Screen:
         *,
         name: str,
         key: Any = None,
-        part: Callable[[Policy], Any] = lambda _policy: None,
+        part: Callable[[Any], Any] = lambda _job: None,
         about: str = "",
         action: str = "",
         **options: Any,
@@ -200,8 +219,10 @@ class Screen:
             self.again = focus
             return
         self.drawing = True
+        keep_names(page.client, () if self.session.policy is None else self.session.policy.schema.columns)
         try:
             self.seen = self.session.version
+            self._draw_steps()
             _redraw(places.name, lambda: parts.tag("span", Own(self.session.name)))
             _redraw(places.strip, self._draw_strip)
             _redraw(places.tools, self._draw_tools)
@@ -212,6 +233,13 @@ class Screen:
         if self.again is not None:
             focus, self.again = self.again, None
             await self.draw(focus=focus)
+
+    def _draw_steps(self) -> None:
+        """Draw the way through the steps; a job on several tables has fewer."""
+        shown = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
+        if shown != self.shown_steps and self.places.way is not None:
+            self.shown_steps = shown
+            _redraw(self.places.way, lambda: draw_way(self.step, shown))
 
     async def _draw_anew(self, page: Element, focus: str) -> None:
         """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
@@ -243,7 +271,7 @@ class Screen:
             self.errors.setdefault(work.at, work.error)
         if "" in self.errors:
             parts.problem(self.errors[""])
-        if self.session.policy is None and self.step is not self.steps[0]:
+        if not self.session.is_open and self.step is not self.steps[0]:
             parts.notice("Nothing is open yet.", hint="Open a table first: everything else begins with it.")
             parts.link("Open a table", f"/{self.steps[0].name}", classes="main")
             return
@@ -280,7 +308,7 @@ class Screen:
 
     def _draw_tools(self) -> None:
         parts.button("Undo", self.on(self.session.undo), name="undo", disabled=not self.session.can_undo)
-        if self.session.policy is not None:
+        if self.session.is_open:
             parts.button(
                 "As code", self._show_code, name="as-code", label="Show this job as Python, command and policy"
             )
@@ -371,10 +399,43 @@ async def _forget(place: Element, old: list[Element]) -> None:
         place.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
 
-def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
-    """Build the page of a step; what it shows is drawn as soon as the browser is there."""
+def _speak(client: Client, language: str) -> None:
+    """Let a page speak a language, and say so to screen readers."""
+    speak(client, language)
+    client.page = copy(client.page)  # one page object serves all browsers
+    client.page.language = FRAMEWORK_LANGUAGES[language]
+
+
+def _draw_languages(session: Session, now: str) -> None:
+    """Draw a button for each other language, in that language; it holds for the session."""
+
+    def take(language: str) -> None:
+        session.language = language
+        ui.navigate.reload()
+
+    with parts.tag("div", classes="languages"):
+        for language in LANGUAGES:
+            if language != now:
+                name = f"language-{language}"
+                box = parts.button(Own(NAMES[language]), functools.partial(take, language), name=name)
+                box.props["lang"] = language
+
+
+def draw_way(step: Step, steps: tuple[Step, ...]) -> None:
+    """Draw links to some steps, of which one is shown."""
+    for each in steps:
+        with parts.tag("li"):
+            parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
+
+
+def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str = "") -> None:
+    """Build the page of a step; what it shows is drawn as soon as the browser is there.
+
+    `asked` are the languages that the browser prefers.
+    """
     ui.add_head_html(HEAD)
-    speak(ui.context.client, session.settings.language)
+    language = session.language or preferred_language(asked)
+    _speak(ui.context.client, language)
     ui.page_title(f"{translate(step.title)} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.
     around = ui.context.client.content.parent_slot
@@ -385,11 +446,11 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
         with parts.tag("div", classes="brand"):
             parts.tag("span", Own("indistinct"), classes="name")
             name = parts.tag("span", classes="table-name")
-        with parts.tag("nav", aria_label="Steps"), parts.tag("ol"):
-            for each in steps:
-                with parts.tag("li"):
-                    parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
+        with parts.tag("nav", aria_label="Steps"), parts.tag("ol") as way:
+            shown = tuple(each for each in steps if session.tables is None or each.for_several)
+            draw_way(step, shown)
         tools = parts.tag("div", classes="tools")
+        _draw_languages(session, language)
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
     on = HOW_TO_GO_ON[session.settings.shelf.keeps]
     with parts.tag("main", id="step", tabindex="-1", data_lost=f"{LOST} {on}", data_ended=f"{ENDED} {on}"):
@@ -397,6 +458,6 @@ def build(session: Session, step: Step, steps: tuple[Step, ...]) -> None:
         with parts.tag("div", classes="step") as page:
             parts.heading(step.title, level=1)
             parts.say(step.purpose, kind="purpose")
-    screen = Screen(session, step, steps, Places(name, tools, strip, work, page))
+    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=shown)
     # The first look draws the step: twice would cost twice, and lose a click in between.
     ui.timer(OFTEN, screen.watch)

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from indistinct.document.html import escape
 from indistinct.figures import number, percent
+from indistinct.web.language import translate
 
 WIDTH, HEIGHT = 680, 340
 LEFT, RIGHT, TOP, BOTTOM = 88, 24, 18, 60
 # A star for the release that was published, and a disc for every other solution.
 OWN = (
     '<path class="mark own" d="M0,-13 3.5,-4 13,-4 5.5,1.7 8.3,11 0,5.4 -8.3,11 -5.5,1.7 -13,-4 -3.5,-4Z"/>'
-    '<text x="{}" y="-9" text-anchor="{}">your release</text>'
+    '<text x="{}" y="-9" text-anchor="{}">{}</text>'
 )
 # So far from the right edge the name of the release fits beside its star.
 NAME_WIDTH = 120
@@ -69,7 +70,7 @@ def draw_front(
     x, y = _across(risks), _up(costs)
     dots = "".join(f'<circle class="other" cx="{x.at(r):.1f}" cy="{y.at(c):.1f}" r="3"/>' for r, c in places)
     line = " ".join(f"{x.at(each.risk):.1f},{y.at(each.cost):.1f}" for each in sorted(spots, key=lambda s: s.risk))
-    label = f"Solutions: {escape(cost)} against the highest risk. {len(spots)} can be picked."
+    label = escape(translate(f"Solutions: {cost} against the highest risk. {len(spots)} can be picked."))
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="group" aria-label="{label}">'
         + _axes(x, y, f"{cost} ({better} is better)", percent if share else _short)
@@ -99,16 +100,18 @@ def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> st
     for value in ticks(x.low, x.high, log=x.log):
         at = x.at(value)
         drawn.append(f'<line class="rule" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-        drawn.append(f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{percent(value)}</text>')
+        drawn.append(
+            f'<text x="{at:.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{translate(percent(value))}</text>'
+        )
     for value in ticks(y.low, y.high):
         at = y.at(value)
         drawn.append(f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
-        drawn.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{spell(value)}</text>')
+        drawn.append(f'<text x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{translate(spell(value))}</text>')
     middle, side = (LEFT + WIDTH - RIGHT) / 2, (TOP + HEIGHT - BOTTOM) / 2
-    drawn.append(
-        f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">highest risk of anybody (lower is better)</text>'
-    )
-    drawn.append(f'<text transform="translate(14 {side}) rotate(-90)" text-anchor="middle">{escape(title)}</text>')
+    below = escape(translate("highest risk of anybody (lower is better)"))
+    drawn.append(f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle">{below}</text>')
+    title = escape(translate(title))
+    drawn.append(f'<text transform="translate(14 {side}) rotate(-90)" text-anchor="middle">{title}</text>')
     return f'<g class="axes" aria-hidden="true">{"".join(drawn)}</g>'
 
 
@@ -143,8 +146,9 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
 def _spot(spot: Spot, left: float, top: float) -> str:
     pressed = "true" if spot.chosen else "false"
-    words = escape(spot.words)
-    own = OWN.format(*((14, "start") if left < WIDTH - NAME_WIDTH else (-14, "end")))
+    words = escape(translate(spot.words))
+    side = (14, "start") if left < WIDTH - NAME_WIDTH else (-14, "end")
+    own = OWN.format(*side, escape(translate("your release")))
     return (
         f'<g class="spot" role="button" tabindex="0" aria-pressed="{pressed}" data-pick="{escape(spot.value)}" '
         f'aria-label="{words}" transform="translate({left:.1f} {top:.1f})"><title>{words}</title>'

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from indistinct.document.catalogue import read_catalogue
+from indistinct.web.language import preferred_language
 from indistinct.web.patience import patient_receive
 from indistinct.web.sessions import Session, Sessions
 
@@ -213,7 +215,8 @@ async def _refuse(scope: Message, receive: Receive, send: Send, why: str) -> Non
         await receive()
         await send({"type": "websocket.close", "code": 1008})
         return
-    body = REFUSED[why].encode() + b"\n"
+    asked = preferred_language(",".join(_values(scope, b"accept-language")))
+    body = (read_catalogue(asked).translate(REFUSED[why]) or REFUSED[why]).encode() + b"\n"
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", b"%d" % len(body)),

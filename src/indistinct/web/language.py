@@ -1,46 +1,96 @@
 """The language of a page: what it says is looked up where it is shown; names and values of a table stay as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from nicegui import Client, ui
 
-from indistinct.document.blocks import Cell
-from indistinct.document.catalogue import ENGLISH, read_catalogue
-from indistinct.document.translation import Translation
+from indistinct.document.blocks import Grid
+from indistinct.document.catalogue import ENGLISH, LANGUAGES, read_catalogue
+from indistinct.document.translation import Own, Translation
+from indistinct.models.words import list_names
 
+__all__ = ["Own", "keep_names", "preferred_language", "speak", "translate"]
 ATTRIBUTES = frozenset({"aria_label", "label", "placeholder", "data_refused", "data_lost", "data_ended"})
 """What of an element, beside its text, is read by people."""
+NAMES = {"en": "English", "de": "Deutsch"}
+"""Each language as the people who speak it call it."""
 _SPOKEN: WeakKeyDictionary[Client, Translation] = WeakKeyDictionary()
 
 
-class Own(str):
-    """A text of the steward's table, of its file or of code, which is the same in every language."""
+def preferred_language(asked: str) -> str:
+    """Return the language of pages that a browser prefers, by its header Accept-Language.
 
-    __slots__ = ()
+    >>> preferred_language("de-AT,de;q=0.9,en;q=0.8"), preferred_language("fr, en;q=0.5, de;q=0.4")
+    ('de', 'en')
+    >>> preferred_language(""), preferred_language("de;q=0"), preferred_language("*;q=x")
+    ('en', 'en', 'en')
+    """
+    wanted: dict[str, float] = {}
+    for each in asked.lower().split(","):
+        name, _, weight = each.partition(";")
+        language = name.strip().partition("-")[0]
+        if language in LANGUAGES:
+            wanted[language] = max(wanted.get(language, 0.0), _read_weight(weight))
+    best = max(wanted, key=wanted.__getitem__, default=ENGLISH)
+    return best if wanted.get(best, 0.0) > 0 else ENGLISH
+
+
+def _read_weight(text: str) -> float:
+    """Return how much a language is preferred: `q=0.8`, 1 where nothing is said, 0 where it cannot be read."""
+    name, _, value = text.strip().partition("=")
+    try:
+        return float(value) if name else 1.0
+    except ValueError:
+        return 0.0
 
 
 def speak(client: Client, language: str) -> Translation:
     """Let a page speak a language; return what translates it, which collects what it has no translation of."""
-    spoken = Translation(read_catalogue(language))
+    spoken = Translation(read_catalogue(language), set())
     if language != ENGLISH:
         _SPOKEN[client] = spoken
     return spoken
 
 
+def keep_names(client: Client, names: Iterable[str]) -> None:
+    """Let cells of a page keep names of columns, also where they are words of the catalogue."""
+    spoken = _SPOKEN.get(client)
+    if spoken is not None and isinstance(spoken.own, set):
+        spoken.own.clear()
+        spoken.own.update(names)
+
+
+def _spoken() -> Translation | None:
+    return _SPOKEN.get(ui.context.client)
+
+
 def translate(text: str) -> str:
     """Return a text as the page that is being drawn says it."""
-    spoken = None if isinstance(text, Own) or not any(map(str.isalnum, text)) else _SPOKEN.get(ui.context.client)
+    spoken = None if isinstance(text, Own) or not any(map(str.isalnum, text)) else _spoken()
     if spoken is None:
         return text
     words = text.strip()
     return text.replace(words, spoken.text(words))
 
 
-def shown_cell(cell: Cell) -> Cell:
-    """Return a cell of a table as the page that is being drawn says it."""
-    return translate(cell) if isinstance(cell, str) else cell
+def name_list(names: Sequence[str]) -> str:
+    """Return names with commas and a last "and" between them, as the page that is being drawn says it."""
+    listed, spoken = list_names(names), _spoken()
+    return Own(listed if spoken is None else spoken.catalogue.join(listed))
+
+
+def shown_grid(grid: Grid) -> Grid:
+    """Return a table of a document as the page that is being drawn says it."""
+    spoken = _spoken()
+    return grid if spoken is None else spoken.grid(grid)
+
+
+def shown_drawing(svg: str, *, values: bool = False) -> str:
+    """Return a picture as the page that is being drawn says it; marks of its axes stay where they are `values`."""
+    spoken = _spoken()
+    return svg if spoken is None else spoken.drawing(svg, values=values)
 
 
 def shown_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from indistinct.job.policy import Policy
 from indistinct.schema import Schema
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.parameters import FieldError, FormField, Texts, build_value, form_fields, texts_of, write_text
 from indistinct.web.sessions import Refusal
 from indistinct.web.worker import TaskError
@@ -89,7 +90,13 @@ def draw_fields(
             options = tuple(dict.fromkeys((*each.choices, *([str(now)] if now else []))))
             empty = {"": "none"} if not each.needed and each.choices[:1] == ("",) else {}
             parts.choice(
-                label, {**{key: key for key in options}, **empty}, str(now), set_to, name=name, hint=hint, error=error
+                label,
+                {**dict(zip(options, map(Own, options), strict=True)), **empty},
+                str(now),
+                set_to,
+                name=name,
+                hint=hint,
+                error=error,
             )
         elif each.form == "columns":
             _ticks(each, label, hint, now, set_to, name=name, error=error)
@@ -116,7 +123,7 @@ def _ticks(
         parts.tag("legend", label)
         for place, column in enumerate(parameter.choices):
             parts.tick(
-                column,
+                Own(column),
                 column in chosen,
                 lambda on, column=column: set_to(lambda now: tick_column(parameter.choices, now, column, on=on)),
                 name=f"{name}-{place}",
@@ -155,7 +162,7 @@ def _sets(
                     def take(on: bool, index: int = index, column: str = column) -> Any:
                         return set_to(lambda now: tick_in_set(columns, now, index, column, on=on))
 
-                    parts.tick(column, column in chosen, take, name=f"{name}-{index}-{place}")
+                    parts.tick(Own(column), column in chosen, take, name=f"{name}-{index}-{place}")
         if error:
             parts.problem(error, at=name)
 

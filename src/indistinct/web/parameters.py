@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from indistinct.errors import ParameterError
+from indistinct.machine.arguments import is_required, required_fields
 from indistinct.metrics import METRICS
-from indistinct.recoding.numeric_forms import NumericForms
+from indistinct.recoding.columns import NumericForms
 from indistinct.schema import Schema
 from indistinct.spelling import parse_field, spell_value
 from indistinct.web.worker import TaskError
@@ -59,7 +60,7 @@ def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
 
 
 def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:
-    kind, needed = _without_none(hint), field.default is MISSING
+    kind, needed = _without_none(hint), is_required(field)
     if kind is NumericForms:
         return FormField(field.name, "choice", NumericForms.choices, needed)
     if hasattr(kind, "from_text"):
@@ -76,17 +77,14 @@ def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None
     if kind is int or kind is float or Fraction in get_args(kind):
         return FormField(field.name, "number", (), needed)
     if field.name in ("sensitive", "target"):
-        names = schema.sensitive if field.name == "sensitive" else ("", *schema.sensitive, *schema.insensitive)
-        return FormField(field.name, "choice", tuple(names), needed)
+        if field.name == "sensitive":
+            return FormField(field.name, "choice", tuple(schema.sensitive), needed=True)
+        return FormField(field.name, "choice", ("", *schema.sensitive, *schema.insensitive), needed)
     if field.name == "metric":
         # Every metric is a dataclass; one that must be told something, such as a file, is none to choose here.
-        ready = [name for name, each in METRICS.items() if not _list_needed(each)]
+        ready = [name for name, each in METRICS.items() if not required_fields(each)]
         return FormField(field.name, "choice", tuple(ready), needed)
     return FormField(field.name, "text", (), needed)
-
-
-def _list_needed(kind: Any) -> list[str]:
-    return [each.name for each in fields(kind) if each.default is MISSING]
 
 
 def _without_none(hint: Any) -> Any:
@@ -102,9 +100,9 @@ def default_texts(kind: Any) -> dict[str, Any]:
 
     >>> from indistinct.models import TCloseness
     >>> default_texts(TCloseness)
-    {'distance': 'equal'}
+    {'sensitive': '', 'distance': 'equal'}
     """
-    return {each.name: _text(each.default, each.name) for each in fields(kind) if each.default is not MISSING}
+    return {each.name: _text(each.default, each.name) for each in fields(kind) if not is_required(each)}
 
 
 def texts_of(value: Any) -> dict[str, Any]:

@@ -5,15 +5,16 @@ them: `say` and labels show text, and `html` takes markup that this library made
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-from indistinct.document.blocks import Cell, grid
-from indistinct.document.html import grid_html
-from indistinct.web.language import Own, shown_attributes, shown_cell, translate
+from indistinct.document.blocks import Cell, Grid, Picture, grid
+from indistinct.document.html import grid_html, inline_svg
+from indistinct.web.language import Own, shown_attributes, shown_drawing, shown_grid, translate
 from indistinct.web.worker import TaskError
 
 Handler = Callable[..., Any | Awaitable[Any]]
@@ -105,10 +106,13 @@ def choices(
     return box
 
 
-def link(text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False) -> Element:
-    """Return a link."""
+def link(
+    text: str, target: str, *, classes: str = "", current: bool = False, download: bool = False, label: str = ""
+) -> Element:
+    """Return a link; `label` is what a screen reader says instead of the text."""
+    at = "step" if current else None
     return tag(
-        "a", text, classes=classes, href=target, aria_current="step" if current else None, download=download or None
+        "a", text, classes=classes, href=target, aria_current=at, download=download or None, aria_label=label or None
     )
 
 
@@ -148,9 +152,9 @@ def choice(
 ) -> Element:
     """Return a labelled list of which one is chosen; `options` are values with what is shown for them.
 
-    Where that is a mapping again, it is a group of options with its name.
+    Where that is a mapping again, it is a group of options with its name. Values alone are names, which stay.
     """
-    shown = options if isinstance(options, Mapping) else {each: each for each in options}
+    shown = options if isinstance(options, Mapping) else {each: Own(each) for each in options}
     with tag("div", classes="field"):
         tag("label", label, for_=name, classes="unseen" if hidden_label else "")
         with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
@@ -241,17 +245,30 @@ def table(
     caption: str, headings: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()
 ) -> Element:
     """Return a table to read, with its caption; columns named by `right` hold numbers."""
-    told, lines = [translate(each) for each in headings], [[shown_cell(each) for each in row] for row in rows]
-    return html(grid_html(grid(translate(caption), told, lines, right=[translate(each) for each in right])))
+    return document_table(grid(caption, headings, list(rows), right=right))
 
 
-def picture(svg: str, *, caption: str = "") -> Element:
-    """Return an SVG picture that this library drew; what it shows is told in its title."""
+def document_table(table: Grid, *, classes: str = "") -> Element:
+    """Return a table of a document."""
+    return html(grid_html(shown_grid(table)), classes=classes)
+
+
+def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
+    """Return an SVG picture that this library drew; what it shows is told in its title.
+
+    The marks of its axes may be `values` of a table.
+    """
     with tag("figure", classes="picture") as figure:
-        html(svg[svg.index("<svg") :].strip(), classes="wide")
+        html(shown_drawing(svg[svg.index("<svg") :].strip(), values=values), classes="wide")
         if caption:
             tag("figcaption", caption)
     return figure
+
+
+def document_picture(block: Picture, *, name: str) -> Element:
+    """Return a picture of a document, with its caption; `name` is unique in the page."""
+    said = replace(block, text=translate(block.text))
+    return picture(inline_svg(said, name=name), caption=block.caption)
 
 
 def code(text: str, *, label: str, name: str) -> Element:

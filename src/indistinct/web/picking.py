@@ -12,9 +12,10 @@ from typing import Any
 from nicegui.element import Element
 
 from indistinct.document.html import escape
-from indistinct.recoding.labels import written_members
+from indistinct.recoding.outputs import written_members
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own, shown_drawing, translate
 
 PICKED = (
     "(e) => {{ const it = e.target.closest('[data-pick]'); if (it{also}) {{ e.preventDefault(); emit({what}); }} }}"
@@ -45,7 +46,7 @@ def pickable(markup: str, on_pick: Callable[[str], Any], *, name: str, classes: 
 def lattice(svg: str, on_pick: Callable[[str], Any], *, name: str) -> Element:
     """Return the picture of a lattice; `on_pick` gets the node whose box is clicked. Lists serve the keyboard."""
     with parts.tag("figure", classes="picture") as figure:
-        element = parts.html(svg[svg.index("<svg") :].strip(), classes="wide")
+        element = parts.html(shown_drawing(svg[svg.index("<svg") :].strip()), classes="wide")
         element.props["id"] = name
         element.on("click", lambda event: on_pick(str(event.args)), js_handler=BOX)
     return figure
@@ -76,7 +77,7 @@ MOST_MEMBERS = 4
 
 
 def fold_set(text: str) -> Entry:
-    """Return a text that ends with a long set as one that opens.
+    """Return values of a table, where they end with a long set as a text that opens.
 
     >>> fold_set("a → {a, b}"), fold_set("a → {a, b, c, d, e}").text
     ('a → {a, b}', 'a → 5 values')
@@ -84,7 +85,7 @@ def fold_set(text: str) -> Entry:
     found = SET.search(text)
     members = None if found is None else written_members(found[0])
     if found is None or members is None or len(members) <= MOST_MEMBERS:
-        return text
+        return Own(text)
     return Folded(f"{text[: found.start()]}{len(members):,} values", found[0])
 
 
@@ -102,10 +103,10 @@ def table_html(
     >>> "marked" in table_html("Ages", ["age"], [["1"], ["2"]], marked=[1])
     True
     """
-    numbers, shades, title = set(right), set(marked), escape(caption)
+    numbers, shades, title = set(right), set(marked), _say(caption)
     kinds = [' class="number"' if name in numbers else "" for name in headings]
-    head = "".join(f'<th scope="col"{k}>{escape(name)}</th>' for name, k in zip(headings, kinds, strict=True))
-    over = "".join(f'<th scope="colgroup" colspan="{span}">{escape(name)}</th>' for name, span in above)
+    head = "".join(f'<th scope="col"{k}>{_say(name)}</th>' for name, k in zip(headings, kinds, strict=True))
+    over = "".join(f'<th scope="colgroup" colspan="{span}">{_say(name)}</th>' for name, span in above)
     body = "".join(
         f"<tr{' class=marked' if place in shades else ''}>"
         + "".join(
@@ -122,17 +123,22 @@ def table_html(
     )
 
 
+def _say(text: str) -> str:
+    """Return a text as HTML, as the page says it."""
+    return escape(translate(text))
+
+
 def _cell(entry: Entry, kind: str, *, tag: str) -> str:
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(entry, str):
-        return f"<{tag}{scope}{kind}>{escape(entry)}</{tag}>"
+        return f"<{tag}{scope}{kind}>{_say(entry)}</{tag}>"
     if isinstance(entry, Folded):
-        opened = f"<details><summary>{escape(entry.text)}</summary>{escape(entry.whole)}</details>"
+        opened = f"<details><summary>{_say(entry.text)}</summary>{escape(entry.whole)}</details>"
         return f"<{tag}{scope}{kind}>{opened}</{tag}>"
-    label = f' aria-label="{escape(entry.label)}"' if entry.label else ""
+    label = f' aria-label="{_say(entry.label)}"' if entry.label else ""
     off = " disabled" if entry.disabled else ""
     value = escape(entry.value)
-    button = f'<button type="button" data-pick="{value}"{label}{off}>{escape(entry.text)}</button>'
+    button = f'<button type="button" data-pick="{value}"{label}{off}>{_say(entry.text)}</button>'
     return f"<{tag}{scope}{kind}>{button}</{tag}>"
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import InputError
-from indistinct.web.as_code import NOTES, policy_text, portable
+from indistinct.web.as_code import NOTES, policy_text, portable, tables_policy_text
 from indistinct.web.saving import POLICY, SUFFIX, SavedJob, pack_job, unpack_job
 from indistinct.web.sessions import SAVED, Session
 from indistinct.web.worker import TaskError
@@ -18,6 +18,8 @@ def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | 
 
     Paths start at `base`, or at the folder of the table.
     """
+    if session.tables is not None:
+        return _job_of_tables(session, base=base)
     policy = session.policy
     if policy is None or (policy.model is None and policy.algorithm.promise() is None):
         return None
@@ -26,6 +28,14 @@ def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | 
     if "risk-choices" in told:  # files that an attacker may have are rows of somebody
         told["risk-choices"] = {key: each for key, each in told["risk-choices"].items() if key != "beside"}
     return SavedJob(session.name, text, told)
+
+
+def _job_of_tables(session: Session, *, base: Path | None) -> SavedJob | None:
+    """Return what is saved of a job on several tables, once it is said how much is known of each."""
+    job = session.require_tables()
+    if job.open_questions:
+        return None
+    return SavedJob(session.name, tables_policy_text(job.policy, session.folder, base=base), {})
 
 
 def save_session(session: Session) -> None:

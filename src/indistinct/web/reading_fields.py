@@ -6,8 +6,7 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.settings import BY_COLUMN, COLUMNS, TABLE, TRUTH, WHOLE, settings_under
 from indistinct.tables import Reading
-from indistinct.tables.reading import Declarations, declare, to_options
-from indistinct.tables.value import EVERY, LAYOUT
+from indistinct.tables.value import EVERY, LAYOUT, Declarations, declare, to_options
 
 SETTINGS = settings_under("input.reading")
 LISTS = tuple(key for key, each in SETTINGS.items() if each.kind in (COLUMNS, TABLE, BY_COLUMN))

@@ -24,7 +24,7 @@ from nicegui import app as nicegui_app
 
 from indistinct.errors import ParameterError
 from indistinct.machine.spill import private_directory
-from indistinct.tables.input_files import fence_reading
+from indistinct.tables.addresses import fence_reading
 from indistinct.web import files, steps
 from indistinct.web.guard import SESSION, Door, Guard
 from indistinct.web.logs import quiet_logs

@@ -20,19 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from indistinct.document.catalogue import ENGLISH
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
 from indistinct.job.policy.value import AnalysisPlan
 from indistinct.web.background import Background, Chore
 from indistinct.web.saving import Shelf, new_key
+from indistinct.web.tables_job import TablesJob
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # So many changes can be undone.
 REMEMBERED = 100
 QUICK, LONG, BEHIND = "quick", "long", "behind"
-LOOKED = ("inspection", "notes", "starter", "form")
+LOOKED = ("inspection", "notes", "starter", "form", "tables-look")
 """Under these names is what a first look found at a table; whoever goes back to that table has it back."""
 OUTCOMES = ("release", "risk", "attacks", "analyses", "solutions", "prepared")
 """Under these names is what a search found and what followed from it; whoever takes a change back has it back."""
@@ -65,7 +65,8 @@ class ConflictError(TaskError):
 class Settings:
     """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
 
-    Jobs are saved on the `shelf`. Pages speak `language`. A session that nobody used for `idle` seconds ends.
+    Jobs are saved on the `shelf`. Pages speak `language`, or that of the browser where it is None. A session that
+    nobody used for `idle` seconds ends.
     """
 
     folder: Path
@@ -73,7 +74,7 @@ class Settings:
     demo: bool = False
     shelf: Shelf = field(default_factory=lambda: Shelf(None))
     idle: float = 4 * 3600.0
-    language: str = ENGLISH
+    language: str | None = None
 
 
 def job_of(policy: Policy | None) -> Policy | None:
@@ -93,9 +94,10 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """A job before a change: its policy and name, what was found of it, and the key under which it is saved."""
+    """A job before a change: its policy or its tables, what was found of it, and the key under which it is saved."""
 
     policy: Policy | None
+    tables: TablesJob | None
     name: str
     found: dict[str, TaskResult]
     key: str
@@ -116,7 +118,7 @@ class Refusal:
     label: str
     text: Any
     error: TaskError
-    part: Callable[[Policy], Any] = lambda _policy: None
+    part: Callable[[Any], Any] = lambda _job: None
     action: str = ""
 
 
@@ -158,6 +160,8 @@ class Session:
         self.decided = False
         """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
+        self.language = settings.language
+        """What its pages speak, which the steward can change; None is the language of the browser."""
         self.tabs = 0
         """How many tabs are open."""
         self.uploads = 0
@@ -166,6 +170,8 @@ class Session:
         self.name = ""
         """What the steward calls the table."""
         self.policy: Policy | None = None
+        self.tables: TablesJob | None = None
+        """The job where it is about several tables of the same people; there is no `policy` then."""
         self.version = 0
         self.ended = False
         self.work: Work | None = None
@@ -189,18 +195,30 @@ class Session:
 
         With a `key` it is the job of another table: the one before is saved as it is, and this one under its own key.
         """
+        self._put(policy, None, seen=seen, name=name, key=key)
+
+    def change_tables(
+        self, tables: TablesJob, *, seen: int | None = None, name: str | None = None, key: str | None = None
+    ) -> None:
+        """Put a job on several tables in place of the one before, as `change` does."""
+        self._put(None, tables, seen=seen, name=name, key=key)
+
+    def _put(
+        self, policy: Policy | None, tables: TablesJob | None, *, seen: int | None, name: str | None, key: str | None
+    ) -> None:
         if seen is not None and seen != self.version:
             raise ConflictError
-        if policy == self.policy and name in (None, self.name) and key in (None, self.key):
+        same = policy == self.policy and tables == self.tables
+        if same and name in (None, self.name) and key in (None, self.key):
             return
         if key is not None and key != self.key:
             self.save()
         found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
-        before = Before(self.policy, self.name, found, self.key, decided=self.decided)
+        before = Before(self.policy, self.tables, self.name, found, self.key, decided=self.decided)
         self._before = [*self._before[-REMEMBERED + 1 :], before]
         self.decided = key is None
         self.key = key or self.key
-        self.policy, self.name = policy, self.name if name is None else name
+        self.policy, self.tables, self.name = policy, tables, self.name if name is None else name
         self._forget_failure()
         self.touch()
         self.save_soon()
@@ -211,10 +229,23 @@ class Session:
             raise TaskError("nothing is open", hint="open a table first")
         return self.policy
 
+    def require_tables(self) -> TablesJob:
+        """Return the job on several tables; raise where there is none."""
+        if self.tables is None:
+            raise TaskError("no job on several tables is open", hint="open their files together first")
+        return self.tables
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a table, or several, are open."""
+        return self.policy is not None or self.tables is not None
+
     @property
     def can_undo(self) -> bool:
         """Whether there is a change to take back, or something in a field that could not be taken."""
-        return bool(self.refusals()) or (bool(self._before) and self._before[-1].policy is not None)
+        return bool(self.refusals()) or (
+            bool(self._before) and (self._before[-1].policy is not None or self._before[-1].tables is not None)
+        )
 
     def undo(self) -> None:
         """Take the last change back; first what was typed last and could not be taken."""
@@ -229,7 +260,8 @@ class Session:
                 for name in SAVED:
                     self._found.pop(name, None)
                 self._found |= {name: each for name, each in before.found.items() if name in SAVED}
-            self.policy, self.name, self.decided, found = before.policy, before.name, before.decided, before.found
+            self.policy, self.tables, found = before.policy, before.tables, before.found
+            self.name, self.decided = before.name, before.decided
             kept = {name: each for name, each in found.items() if name not in SAVED}
             self._found |= {name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(found)}
             self._forget_failure()
@@ -326,6 +358,8 @@ class Session:
         self._refusals = {key: (each, was) for key, (each, was) in self._refusals.items() if self._part_of(each) == was}
 
     def _part_of(self, refusal: Refusal) -> Any:
+        if self.tables is not None:
+            return refusal.part(self.tables)
         return None if self.policy is None else (self.policy.source, refusal.part(self.policy))
 
     # What was found

@@ -7,16 +7,18 @@ from typing import Any
 from indistinct.evaluation.assess.profiles import Profile, parse_profile
 from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.figures import number, percent
+from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
 from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
+from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 
-ABSENT = "–"
 RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
 """Under these names a session keeps what a search published, what a first look at the table found, and what an
 assessment and attacks found of the release."""
 RISK_CHOICES = "risk-choices"
 MEANING = {
+    "tables": "Tables about the same people, published together.",
     "rows": "Rows of the table; after a search, how many of them are published.",
     "people": "People behind the rows, where a column tells them apart; else each row counts as a person.",
     "k asked": "How many must look alike, at least: the smallest equivalence class that is asked for.",
@@ -38,10 +40,12 @@ def standing(session: Session) -> Told:
     Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
     counted, so are k and risk.
     """
+    if session.tables is not None:
+        return standing_of_tables(session)
     if session.policy is None:
         return [("", "Nothing is open yet: a table comes first.", "none")]
     looked, made = session.result(INSPECTED) or {}, session.result(RELEASED)
-    refused = [("", "a field is not valid", "bad")] if session.refusals() else []
+    refused = [("", NOT_VALID, "bad")] if session.refusals() else []
     asked = ("k asked", _spell(k_asked(session.policy.models)), "")
     if made is None:
         smallest = looked.get("smallest_class")
@@ -60,7 +64,7 @@ def standing(session: Session) -> Told:
     return [
         *_figures_of_release(made, asked, "old" if old or refused else "", clear=verdict.tone == "good"),
         ("verdict", verdict.sentence, "old" if old or refused else TONES[verdict.tone]),
-        *([("", "changed since the last search", "old")] if old else []),
+        *([("", CHANGED_SINCE, "old")] if old else []),
         *refused,
     ]
 
@@ -122,16 +126,16 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
 
     Nothing is good unless all is `clear`.
     """
-    in_buckets = made["form"] is not None
-    risk = _link_risk(made) if in_buckets else 1 / made["k"] if made["k"] else None
+    hides_rows = structure_of(made["form"], (), ()).hides_rows
+    risk = _link_risk(made) if not hides_rows else 1 / made["k"] if made["k"] else None
     told = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
         *_people(made["people"], made["original_people"], kind),
         asked,
-        ("smallest bucket" if in_buckets else "k reached", _spell(made["k"]), kind),
+        ("k reached" if hides_rows else "smallest bucket", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
-        ("highest risk", f"{told} for a value" if in_buckets and risk is not None else told, kind),
+        ("highest risk", f"{told} for a value" if not hides_rows and risk is not None else told, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
 

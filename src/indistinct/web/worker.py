@@ -22,7 +22,7 @@ from indistinct.errors import Feasible, IndistinctError, InfeasibleError
 from indistinct.machine.arrow_alone import keep_arrow_from_pandas
 from indistinct.machine.memory import is_memory, out_of_memory
 from indistinct.machine.stages import watch_stages
-from indistinct.tables.input_files import fence_reading
+from indistinct.tables.addresses import fence_reading
 from indistinct.web.logs import LOG, quiet_logs
 
 Task = Callable[..., Any]

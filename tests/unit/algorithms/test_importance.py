@@ -8,9 +8,9 @@ import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.metrics import parse_metric
-from indistinct.metrics.importance import importance_of
 from indistinct.metrics.weighted import WeightedMetric, weigh_metric
 from indistinct.recoding.assign import assign
+from indistinct.recoding.columns import importance_of
 
 ROWS = 300
 HIERARCHIES = {name: ind.Hierarchy.intervals([2, 4, 8, 16, 32]) for name in ("a", "b")}

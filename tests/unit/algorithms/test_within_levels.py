@@ -9,7 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import InfeasibleError, ParameterError
-from indistinct.recoding.levels import LevelBounds, levels_of, parse_bounds
+from indistinct.recoding.columns import LevelBounds, levels_of, parse_bounds
 from indistinct.spelling import spell
 
 ROWS = 240

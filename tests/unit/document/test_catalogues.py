@@ -1,9 +1,14 @@
 """Catalogues of sentences: how they are read and matched, what stays, and that each translation is whole."""
 
+import ast
+import calendar
+import functools
 import re
+from pathlib import Path
 
 import pytest
 
+import indistinct
 from indistinct.document.blocks import Figure, Listing, Picture, Terms, document, grid
 from indistinct.document.catalogue import LANGUAGES, LONGEST, read_catalogue, read_messages
 from indistinct.document.html import page_html
@@ -31,14 +36,68 @@ def test_every_message_has_a_translation_with_its_placeholders_and_stands_once(l
         assert said.strip() == said != "", source
         named = {name for name, _ in PLACEHOLDER.findall(source)}
         assert set(re.findall(r"\{(\w+)\}", said)) == named, source
-        assert "{" not in re.sub(r"\{\w+\}", "", said), source
+        assert re.sub(r"\{\w+\}", "", said).count("{") == PLACEHOLDER.sub("", source).count("{"), source
         assert source.endswith(".") == said.endswith("."), source
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_message_of_placeholders_alone_keeps_words_that_it_does_not_know(language):
+    """One such as `{rule}: {note:t}` would leave half of any sentence in English."""
+    placed = [source for source, _ in messages_of(language)[1:] if PLACEHOLDER.search(source)]
+    bare = [source for source in placed if not re.search("[a-z]", PLACEHOLDER.sub("", source))]
+    assert [source for source in bare if PLACEHOLDER.findall(source)[0][1] == ""] == []
+
+
+MONTHS = {each.lower() for each in calendar.month_name}
+"""Words of drawings that a library makes, and no module says."""
+
+
+@functools.cache
+def said_by_modules():
+    """Return all texts of the package without punctuation, as one text in small letters."""
+    package = Path(indistinct.__file__).parent
+    texts = [each.read_text(encoding="utf-8") for each in package.rglob("*.js")]
+    for path in package.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        texts += [
+            each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        ]
+    return "\n".join(map(plain_words, texts))
+
+
+def plain_words(text):
+    return " ".join(re.sub(r"[^\w\s]|\b\d+\b", " ", PLACEHOLDER.sub(" \0 ", text)).split()).lower()
+
+
+def pieces_of(words):
+    """Return into how few pieces, each of which a module says, words can be taken apart."""
+    found = 0
+    while words:
+        said = [
+            size for size in range(len(words), 0, -1) if " ".join(words[:size]).removesuffix("s") in said_by_modules()
+        ]
+        if not said:
+            return len(words) + 1 + found
+        words, found = words[said[0] :], found + 1
+    return found
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_message_is_left_of_a_sentence_that_no_module_says(language):
+    """Sentences are put together, so that a message is said in pieces; one of single words only is a left-over."""
+    stale = []
+    for source, _ in messages_of(language)[1:]:
+        for run in PLACEHOLDER.split(source)[::3]:
+            words = plain_words(run).split()
+            if pieces_of(words) > 1 + len(words) // 2 and not set(words) <= MONTHS:
+                stale.append(source)
+    assert stale == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_kind_of_placeholder_is_known(language):
     kinds = {kind for source, _ in messages_of(language) for _, kind in PLACEHOLDER.findall(source)}
-    assert kinds <= {"", "n", "d", "t", "l", "q", "w", "and"}
+    assert kinds <= {"", "n", "d", "t", "l", "list", "then", "both", "q", "w", "and", "par"}
 
 
 @pytest.mark.parametrize(

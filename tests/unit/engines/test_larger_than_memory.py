@@ -12,7 +12,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.engines import bytes_of, chosen_engine
-from indistinct.engines.home import bytes_in_memory
+from indistinct.engines.base import bytes_in_memory
+from indistinct.engines.duckdb.source import own_words
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.release.writing.formats import FORMATS
 
@@ -162,3 +163,23 @@ def test_the_command_line_names_the_engine(source, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "engine duckdb" in done.stderr
     assert ind.verify(tmp_path / "out.parquet", SCHEMA, MODEL).holds
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (
+            "reading the Arrow source failed: Failed to launch worker thread: Resource temporarily unavailable",
+            MemoryError,
+        ),
+        ("Could not convert string 'x' to INT32", ind.InputError),
+    ],
+)
+def test_an_error_of_duckdb_that_is_want_of_memory_is_not_called_one_of_the_file(words, kind):
+    @own_words
+    def fail():
+        raise duckdb.InvalidInputException(words)
+
+    with pytest.raises(kind) as caught:
+        fail()
+    assert "convert" not in str(caught.value)

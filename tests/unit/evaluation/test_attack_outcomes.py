@@ -2,6 +2,7 @@
 
 import pytest
 
+from indistinct.document.blocks import Grid
 from indistinct.evaluation.attack.base import Outcome, Tally, newcombe, wilson
 
 
@@ -40,3 +41,11 @@ def test_an_attack_succeeds_only_beyond_chance() -> None:
 def test_nothing_is_known_without_attempts() -> None:
     told = outcome(0, 0).to_json()
     assert (told["risk"], told["interval"], told["control"]) == (0.0, [0.0, 1.0], None)
+
+
+def test_the_share_that_is_found_stands_beside_the_risk_beyond_control():
+    told = Outcome("unsorted-matching", Tally(1_942, 960), 0.5, "…", control=Tally(1_942, 971)).document()
+    (table,) = (block for block in told.blocks if isinstance(block, Grid))
+    shown = dict(zip(table.headings, (getattr(cell, "text", cell) for cell in table.rows[0]), strict=True))
+    assert (shown["found"], shown["share"], shown["control"]) == ("960 of 1,942", "49.4 %", "50 %")
+    assert shown["beyond control"] == "0 %"

@@ -103,6 +103,15 @@ def test_every_line_has_words_without_its_numbers(kind, state):
     assert line.to_json()["words"] == words_of(line)
 
 
+@pytest.mark.parametrize(("profile", "label"), [(None, "warning: "), (Public(), "FAILED: ")])
+def test_a_reader_counts_as_many_problems_as_the_headline_says(profile, label):
+    alone = SingledOut("rows", 100, ("ward", "cost"), 40, 40, {("ward", CLASS): 9, ("cost", CLASS): 12})
+    told = verdict_of(figures(published=alone), profile)
+    labels = [sentence.partition(": ")[0] + ": " for sentence in told.sentences if not sentence.startswith("passed")]
+    assert labels[:3] == [label, "of these: ", "of these: "]
+    assert labels.count(label) == told.to_decide == 1
+
+
 def test_attacks_count_if_they_were_run():
     assert states(verdict_of(figures(), Public(), attacks=[LOST, WON]), "attack") == ["failed"]
     assert states(verdict_of(figures(), Licensed(), attacks=[LOST, WON]), "attack") == ["warning"]  # 0.2 is below 1/3

@@ -39,3 +39,22 @@ def test_published_values_in_names_are_no_leak(tmp_path):
         pq.write_table(pa.table({"ill": ["flu"] * 6}), path)
     original = pa.table({"name": NAMES, "age": [30, 31] * 6, "ill": ["flu"] * 12})
     assert not ind.scan(tmp_path, original=original, schema=SCHEMA).leaks
+
+
+def test_what_is_found_in_many_files_is_shown_once_with_its_number(tmp_path):
+    write_folders(tmp_path, [f"name={name}" for name in NAMES])
+    found = ind.scan(tmp_path, original=ORIGINAL, schema=SCHEMA)
+    assert len(found.leaks) == 12
+    shown = str(found.document())
+    assert shown.count("(identifiers; 12 times)") == 1
+    assert shown.count("column 'name'") == 1
+
+
+@pytest.mark.parametrize(("other", "files"), [(None, 0), ("_SUCCESS", 1), ("age=30/.names.csv", 1)])
+def test_folders_of_partitions_are_no_files_that_were_left_out_and_files_in_them_are(tmp_path, other, files):
+    write_folders(tmp_path, ["age=30", "age=31"])
+    if other is not None:
+        (tmp_path / other).write_text("Anna Schmidt1")
+    found = ind.scan(tmp_path, original=ORIGINAL, schema=SCHEMA)
+    beside = [each.what for each in found.not_checked if "in the folder" in each.what]
+    assert beside == ([f"{files} other file in the folder"] if files else [])

@@ -11,7 +11,7 @@ from indistinct.inspection.arx_project import read_arx_project
 from indistinct.inspection.taking_over import take_over
 from indistinct.job.policy import read_policy
 from indistinct.schema import Role
-from references.arx_projects import arx_project, clinic_project, clinic_rows, column, configuration
+from references.arx_projects import JAVA, arx_project, clinic_project, clinic_rows, column, configuration
 
 ROWS = [["zip", "disease"], *([f"0{4100 + n % 3}", "flu" if n % 2 else "HIV"] for n in range(12))]
 TWO = [column("zip"), column("disease", "sensitive")]
@@ -75,11 +75,18 @@ def test_hierarchies_are_written_as_arx_has_them_and_the_table_is_private(tmp_pa
             "0.2-closeness with ordered distance for attribute 'disease'",
             ind.TCloseness("disease", t=0.2, distance="ordered"),
         ),
+        ("0.2-closeness with equal ground-distance for attribute 'disease'", ind.TCloseness("disease", t=0.2)),
+        (
+            "0.2-closeness with hierarchical ground-distance for attribute 'disease'",
+            ind.TCloseness("disease", t=0.2, distance="hierarchical"),
+        ),
         ("1.0-disclosure privacy for attribute 'disease'", ind.DeltaDisclosure("disease", delta=1.0)),
         ("basic-2.0-likeness for attribute 'disease'", ind.BasicBetaLikeness("disease", beta=2.0)),
         ("enhanced-2.0-likeness for attribute 'disease'", ind.EnhancedBetaLikeness("disease", beta=2.0)),
         ("(0.05)-avg-reidentification-risk", ind.AverageRisk(threshold=0.05)),
+        ("(<0.05)-avg-reidentification-risk", ind.AverageRisk(threshold=0.05)),
         ("(0.01)-sample-uniqueness", ind.SampleUniqueness(share=0.01)),
+        ("(<0.01)-sample-uniques", ind.SampleUniqueness(share=0.01)),
     ],
 )
 def test_models_are_read_from_what_arx_writes(tmp_path, criterion, model):
@@ -108,6 +115,31 @@ def test_a_model_that_is_not_taken_over_is_named(tmp_path, criterion):
 def test_a_subset_that_only_java_objects_name_is_said_with_its_consequence(tmp_path, criterion):
     lost = models_of(tmp_path, "5-anonymity", criterion).lost
     assert any(criterion in each and "publishes all rows" in each for each in lost)
+
+
+def test_an_archive_as_arx_writes_it_is_read_with_all_its_entries(tmp_path):
+    """Indented XML without a declaration, letters as character references, and the results of an anonymization."""
+    definition = (
+        "<definition>\n\t<assigment>\n\t\t<name>Gr&#246;&#223;e &amp; Ort</name>\n"
+        "\t\t<type>QUASI_IDENTIFYING_ATTRIBUTE</type>\n\t\t<datatype>String</datatype>\n"
+        "\t\t<ref>hierarchies/Gr&#246;&#223;e &amp; Ort.csv</ref>\n\t\t<min>All</min>\n\t\t<max>1</max>\n"
+        "\t</assigment>\n"
+        "\t<assigment>\n\t\t<name>disease</name>\n\t\t<type>SENSITIVE_ATTRIBUTE</type>\n"
+        "\t\t<datatype>String</datatype>\n\t</assigment>\n</definition>\n"
+    )
+    rows = [["Größe & Ort", "disease"], *ROWS[1:]]
+    made = dict.fromkeys(("data/output.dat", "lattice.dat", "infoloss.dat", "attributes.dat", "filter.dat"), JAVA)
+    made |= {"lattice.xml": "<lattice>\n</lattice>", "output/definition.xml": definition, "output/config.dat": JAVA}
+    made |= {"input/definition.xml": definition}
+    levels = {"Größe & Ort": [[f"0{4100 + n}", "041**", "*"] for n in range(3)]}
+    found = read_arx_project(arx_project(tmp_path / "p.deid", rows, [], hierarchies=levels, entries=made))
+    assert [(each.name, each.role) for each in found.columns] == [
+        ("Größe & Ort", Role.QUASI),
+        ("disease", Role.SENSITIVE),
+    ]
+    assert found.columns[0].hierarchy == "input/hierarchies/Größe & Ort.csv"
+    assert found.columns[0].bounds == (0, 1)
+    assert "the result that ARX computed: it is searched again" in found.lost
 
 
 def test_without_a_model_a_careful_k_is_proposed_and_said(tmp_path):

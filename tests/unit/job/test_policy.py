@@ -12,10 +12,8 @@ from indistinct.budget import Budget, parse_budget
 from indistinct.errors import PolicyError
 from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
-from indistinct.metrics.importance import importance_of
 from indistinct.models import Model
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.numeric_forms import FORMS, numeric_forms
+from indistinct.recoding.columns import FORMS, importance_of, levels_of, numeric_forms
 from indistinct.tables.value import Reading
 
 TEXT = """\

@@ -199,7 +199,7 @@ MISTAKES = {
         "join several models with &",
     ),
     "number": (lambda: ind.anonymize(TABLE, SCHEMA, model=5), "got int", "model=KAnonymity(5)"),
-    "joined class": (lambda: K & ind.TCloseness, "& joins models", "TCloseness(sensitive=…, t=…"),
+    "joined class": (lambda: K & ind.TCloseness, "& joins models", "TCloseness(t=…"),
     "numbers as columns": (lambda: ind.Schema(quasi=[0, 1]), "got list of int", "named, not numbered"),
     "text as columns": (lambda: ind.Schema(quasi="age,sex"), "got one string", "write quasi=['age', 'sex']"),
     "role misspelled": (lambda: ind.Schema(sensitve=["disease"]), "takes no 'sensitve'", "did you mean 'sensitive'?"),

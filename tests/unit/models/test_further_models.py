@@ -22,7 +22,7 @@ from references.classes import classes_of
     [
         (lambda: ind.BasicBetaLikeness("s", beta=0), "`beta` of BasicBetaLikeness must be above 0; got 0"),
         (lambda: ind.EnhancedBetaLikeness("s", beta=-1), "`beta` of EnhancedBetaLikeness must be above 0; got -1"),
-        (lambda: ind.BasicBetaLikeness("", beta=1), "`sensitive` of BasicBetaLikeness must be the name of a column"),
+        (lambda: ind.BasicBetaLikeness(3, beta=1), "`sensitive` of BasicBetaLikeness must be the name of a column"),
         (lambda: ind.DeltaDisclosure("s", delta=0), "`delta` of DeltaDisclosure must be above 0; got 0"),
         (lambda: ind.DeltaDisclosure("s", delta=math.inf), "`delta` of DeltaDisclosure must be a finite number"),
         (lambda: ind.DeltaPresence(low=0.5, high=0.2), "`low` of DeltaPresence is 0.5, above `high`, 0.2"),

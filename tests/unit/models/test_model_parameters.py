@@ -49,7 +49,7 @@ from references.classes import classes_of
             lambda: AlphaK("s", 0.5, 2, (1,)),
             "`protected` of AlphaK must be values of the sensitive column as text",
         ),
-        (lambda: AlphaK("", 0.5, 2), "`sensitive` of AlphaK must be the name of a column; got ''"),
+        (lambda: AlphaK(None, 0.5, 2), "`sensitive` of AlphaK must be the name of a column; got None"),
         (lambda: DistinctLDiversity("s", 0), "`l` of DistinctLDiversity must be at least 1; got 0"),
         (
             lambda: DistinctLDiversity(3, 3),

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from indistinct.recoding.labels import range_labels, set_labels
+from indistinct.recoding.outputs import range_labels, set_labels
 from indistinct.testing.checks.reading import members, stands_for
 
 

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms, numeric_forms
+from indistinct.recoding.columns import INTERVALS, NumericForms, numeric_forms
 from indistinct.spelling import spell
 
 SCHEMA = ind.Schema(quasi=["age", "hours", "day", "town"], sensitive=["ill"])

@@ -12,7 +12,7 @@ from indistinct.errors import OutputError, ParameterError, SchemaError
 from indistinct.release.writing import partitioned
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.partitioned import partition_path, write_partitions
-from indistinct.tables.hive import MISSING
+from indistinct.tables.several import MISSING
 
 ODD = ["*", "=x", "a/b", "..", "", MISSING, "-0.0", "C D", None, "0213", "%2A", "ä"]
 SCHEMA = ind.Schema(

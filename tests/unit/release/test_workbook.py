@@ -70,3 +70,30 @@ def test_a_release_is_verified_as_a_workbook(tmp_path, algorithm):
     release = ind.anonymize(data, roles, model=model, algorithm=algorithm)
     assert release.write(tmp_path / "release.xlsx").holds
     assert ind.open(tmp_path / "release.xlsx").rows == release.table.num_rows
+
+
+@pytest.mark.parametrize("text", ["_x0041_", "a_x000D_b", "_x005F_x0041_", "_x0041", "_xZZZZ_", "x_x00e9__x0041_"])
+def test_texts_that_look_like_the_number_of_a_sign_stay_texts(tmp_path, text):
+    table = pa.table({text: [1, 1, 1, 1], "ill": [text, "b", text, "b"]})
+    schema = ind.Schema(quasi=[text], sensitive=["ill"])
+    path = tmp_path / "release.xlsx"
+    ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", output=path)
+    shown = ind.open(path).data
+    assert shown.column_names == [text, "ill"]
+    assert sorted(shown["ill"].to_pylist()) == sorted([text, "b"] * 2)
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_row_without_any_value_is_refused_because_readers_leave_it_out(tmp_path, blank, coded):
+    texts = pa.array(["a", "a", blank, blank])
+    table = pa.table({"city": texts, "ill": texts.dictionary_encode() if coded else texts})
+    schema = ind.Schema(quasi=["city"], sensitive=["ill"])
+    path = tmp_path / "release.xlsx"
+    with pytest.raises(ind.OutputError, match="a row has no value in any column"):
+        ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", output=path)
+    assert list(tmp_path.iterdir()) == []
+    table = table.append_column("count", pa.array([1, 1, 2, 2]))
+    schema = ind.Schema(quasi=["count"], sensitive=["ill"], insensitive=["city"])
+    ind.anonymize(table, schema, model="k-anonymity:k=2", algorithm="mondrian", output=path)
+    assert ind.open(path).data.num_rows == 4

@@ -9,7 +9,7 @@ from indistinct.tables.dictionaries import TEXT
 from indistinct.tables.evidence import TypeEvidence, read_column
 from indistinct.tables.misfits import FutureError, MisfitError
 from indistinct.tables.notation import signs_of, without_signs
-from indistinct.tables.reading import declare
+from indistinct.tables.value import declare
 
 LATE = "01.01.68"
 

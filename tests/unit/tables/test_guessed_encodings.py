@@ -5,7 +5,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import HierarchyError
 from indistinct.tables import open_table
-from indistinct.tables.encodings import doubt_of
+from indistinct.tables.dialect import doubt_of
 
 RUSSIAN = "имя,город\nИван Петров,Москва\nАнна,Пермь\n"
 GERMAN = "Name,Ort\nMüller,Köln\nO’Brien,São Paulo\nPreis®,“Wort” – 5 €\n"

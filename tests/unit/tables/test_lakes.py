@@ -12,8 +12,8 @@ import indistinct as ind
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
 from indistinct.job.policy import policy_from_toml, policy_to_toml
 from indistinct.job.policy.writing import write_policy
-from indistinct.tables.input_files import fence_reading
-from indistinct.tables.reading import declare
+from indistinct.tables.addresses import fence_reading
+from indistinct.tables.value import declare
 from indistinct.web.reading_fields import reading_of, texts_of
 from references import lakes
 

@@ -238,7 +238,7 @@ def test_the_page_shows_the_layout_that_an_error_found(write):
 
 
 def test_fields_of_the_page_hold_a_layout():
-    from indistinct.tables.reading import declare
+    from indistinct.tables.value import declare
     from indistinct.web.reading_fields import reading_of, texts_of
 
     reading = declare(skip_rows=2, comment="#", trim=True, nameless="drop")

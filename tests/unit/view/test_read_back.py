@@ -18,8 +18,7 @@ from indistinct.evaluation.measure.measure import measure_table
 from indistinct.frequencies.count import Request
 from indistinct.hierarchy import Hierarchy
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.labels import WrittenRange, written_members, written_ranges
-from indistinct.recoding.outputs import PublishedColumn
+from indistinct.recoding.outputs import PublishedColumn, WrittenRange, written_members, written_ranges
 from indistinct.recoding.summary import node_summary
 from indistinct.view.read_back import read_back
 

@@ -4,7 +4,7 @@ import pytest
 
 from indistinct.errors import InputError
 from indistinct.models import DistinctLDiversity, KAnonymity
-from indistinct.tables.input_files import fence_reading
+from indistinct.tables.addresses import fence_reading
 from indistinct.web.tasks.looking import look_at_project
 from indistinct.web.worker import Desk
 from references.arx_projects import clinic_project

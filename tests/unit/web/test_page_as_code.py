@@ -20,12 +20,10 @@ from indistinct.inspection.starter import starter_policy
 from indistinct.job.as_command import command_of
 from indistinct.job.as_python import python_of
 from indistinct.job.policy import Output, policy_from_toml, read_policy
-from indistinct.metrics.importance import importance_of
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.numeric_forms import numeric_forms
+from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.release.writing.delimited import Writing
 from indistinct.samples import generate_patients
-from indistinct.tables.reading import declare
+from indistinct.tables.value import declare
 from indistinct.web.as_code import policy_text, portable
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

@@ -8,7 +8,7 @@ import pytest
 
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InputError, ParameterError, PolicyError
-from indistinct.tables.input_files import fence_reading, read_ordinary
+from indistinct.tables.addresses import fence_reading, read_ordinary
 from indistinct.web.files import UPLOADED, uploaded_path
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import ids_of

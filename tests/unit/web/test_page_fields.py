@@ -10,7 +10,7 @@ from indistinct.drawing.columns import bars_of_numbers, bars_of_values, draw_bar
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables import Reading
 from indistinct.tables.domain import Kind
-from indistinct.tables.reading import declare
+from indistinct.tables.value import declare
 from indistinct.web.reading_fields import find_changes, reading_of, texts_of
 from indistinct.web.steps.columns import ids_of
 from indistinct.web.tasks import columns as tasks

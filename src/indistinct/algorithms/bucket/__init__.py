@@ -1,1 +1,1 @@
-"""Algorithms that break the links between attributes inside buckets of rows instead of recoding their values."""
+"""Bucketization: values stay exact, and the links between attributes are hidden inside buckets of rows."""

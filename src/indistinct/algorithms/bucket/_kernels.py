@@ -1,24 +1,25 @@
-"""Numba kernels of bucket searches: groups of distinct sensitive values, and the partition of tuples.
+"""Numba kernels of bucketization: Anatomy's groups of distinct sensitive values, and slicing's partition of tuples.
 
-Anatomy: `starts` (int64) has where the rows of each sensitive value begin, `sequence` (int32) the group of each of
-them, `heap` and `taken` int64 entries of rows left and value. Slicing: `lines` are `ranks` (cells × attributes,
-uint32), and for all attributes in one row `places` (float64), `offsets` (int64) and `spans` (float64); `links` are by
-cell `weights` (int64), `parts` (cells × sensitive attributes) and compressed rows of `combinations`. `order` (int64)
-are the cells; a bucket is a run of it. The twins are the definitions in plain Python in `tests/references/buckets.py`;
-`tests/laws/test_buckets.py` compares them.
+Anatomy: the rows are sorted by sensitive value; value v has rows `starts[v]:starts[v + 1]` (`starts` is int64),
+`sequence` (rows, int32) is the group of each row, `heap` and `taken` hold int64 entries that pack (rows left, value).
+Slicing: `lines` holds `ranks` (cells × attributes, uint32) and, concatenated over attributes, the positions `places`
+(float64) that begin at `offsets` (int64), with total widths `spans` (float64). `links` holds for each cell its rows
+`weights` (int64), its known `parts` (cells × sensitive attributes), and its `combinations` as compressed sparse rows.
+`order` (int64) is a permutation of the cells; a bucket is a contiguous run of it. `tests/references/buckets.py` has the
+same definitions in plain Python; `tests/laws/test_buckets.py` compares them.
 """
 
 import numpy as np
 
 from indistinct.machine.compiled import jit
 
-# Bins of one pass of the median search; wide domains take several passes.
+# Bins of one pass of the median search; a domain with more values takes several passes.
 BINS = 1024
 
 
 @jit
 def sift_down(heap, size, place):
-    """Move an entry of a heap (largest on top) down to where it belongs."""
+    """Move the entry at `place` of a max-heap down until the heap is in order."""
     entry = heap[place]
     # Below `place` the heap is in order; the hole at `place` waits for `entry`.
     while 2 * place + 1 < size:
@@ -34,10 +35,12 @@ def sift_down(heap, size, place):
 
 @jit
 def draw_groups(starts, l, heap, taken, sequence):
-    """Form groups of `l` distinct values, always from the `l` values with most rows left; return their number.
+    """Form groups of `l` distinct values, always from the `l` values with most rows left.
+
+    Return the number of groups.
 
     `sequence[starts[v]:starts[v + 1]]` gets the groups of the rows of value `v`, ascending. A heap entry is (rows left,
-    reversed value): of equals the smaller value comes first. What stands for rows that are left over is not touched.
+    reversed value): of equals the smaller value comes first. Entries of leftover rows are not changed.
     """
     size = 0
     last = np.int64(len(starts) - 2)
@@ -48,7 +51,7 @@ def draw_groups(starts, l, heap, taken, sequence):
     for place in range(size // 2 - 1, -1, -1):
         sift_down(heap, size, place)
     groups = 0
-    # The heap holds every value with rows left; each round takes one row of its l largest.
+    # Invariant: the heap holds every value with rows left; each round takes one row of its l largest.
     while size >= l:
         for i in range(l):
             taken[i] = heap[0]
@@ -74,9 +77,9 @@ def draw_groups(starts, l, heap, taken, sequence):
 
 @jit
 def place_leftovers(starts, sequence, groups):
-    """Put each row that is left over (-1) into the first group without its value; return whether all found one."""
+    """Put each leftover row (group -1) into the first group that lacks its value; return whether all were placed."""
     for value in range(len(starts) - 1):
-        free = 0  # groups ascend along the rows of a value: the first gap has no row of it
+        free = 0  # the groups of a value's rows ascend, so the first gap is a group without it
         for i in range(starts[value], starts[value + 1]):
             if sequence[i] == free:
                 free += 1
@@ -90,7 +93,7 @@ def place_leftovers(starts, sequence, groups):
 
 @jit
 def deal_labels(values, places, sequence, class_ids):
-    """Give every row the next label of its value; those of value `v` stand from `places[v]` on."""
+    """Give every row the next group of its value; the groups of value `v` are listed from `places[v]` on."""
     for i in range(len(values)):
         value = values[i]
         class_ids[i] = sequence[places[value]]
@@ -99,7 +102,10 @@ def deal_labels(values, places, sequence, class_ids):
 
 @jit
 def measure_widths(lines, order, start, stop, low, high, width):
-    """Write extent and normalized width of every attribute over a bucket; negative where it is constant."""
+    """Write the lowest and highest rank and the normalized width of every attribute over a bucket.
+
+    -1 if it is constant.
+    """
     ranks, places, offsets, spans = lines
     attributes = ranks.shape[1]
     for j in range(attributes):
@@ -118,7 +124,7 @@ def measure_widths(lines, order, start, stop, low, high, width):
 
 @jit
 def widest(width):
-    """Return the widest attribute that is still to be tried, the first of equals, or -1."""
+    """Return the attribute with the largest width, the first of equals; -1 if none is left to try."""
     best = -1
     for j in range(len(width)):
         if width[j] >= 0 and (best < 0 or width[j] > width[best]):
@@ -128,10 +134,10 @@ def widest(width):
 
 @jit
 def median_of(ranks, weights, order, start, stop, axis, low, high, half, tally):
-    """Return (median, rows up to it, rows below it): counted in bins that narrow until they hold one value."""
+    """Return (median, rows up to it, rows below it), counted in bins that narrow until a bin is one value."""
     below = np.int64(0)
     first, last = np.int64(low), np.int64(high)
-    # The median lies between `first` and `last`, and `below` rows lie before `first`.
+    # Invariant: the median is from `first` to `last`, and `below` rows are smaller than `first`.
     while True:
         bins = min(np.int64(len(tally)), max(np.int64(16), 2 * np.int64(stop - start)))
         shift = np.int64(0)
@@ -155,7 +161,10 @@ def median_of(ranks, weights, order, start, stop, axis, low, high, half, tally):
 
 @jit
 def choose_cut(ranks, weights, order, start, stop, axis, low, high, size, tally):
-    """Return the rank at the two-sided median (ranks up to it go left), or -1 if a side is below `size` rows."""
+    """Return the rank at the two-sided median (ranks up to it go left).
+
+    -1 if a side would have fewer than `size` rows.
+    """
     total = np.int64(0)
     for i in range(start, stop):
         total += weights[order[i]]
@@ -171,7 +180,7 @@ def choose_cut(ranks, weights, order, start, stop, axis, low, high, size, tally)
 def split_order(ranks, order, start, stop, axis, cut, spare):
     """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin."""
     left, right = start, 0
-    # `order[start:left]` go left, `spare[:right]` right; both keep their order.
+    # Invariant: `order[start:left]` go left, `spare[:right]` right; both keep their order.
     for i in range(start, stop):
         cell = order[i]
         goes_left = ranks[cell, axis] <= cut
@@ -217,7 +226,9 @@ def is_diverse(links, l, order, start, stop, rows, found):
 
 @jit
 def partition_tuples(lines, links, l, size, every, order, class_ids):
-    """Split buckets at the median of their widest attribute while both sides stay diverse; return their number.
+    """Split buckets at the median of their widest attribute while both sides stay diverse.
+
+    Return the number of buckets.
 
     With `every` the other attributes are tried in the order of their width. The cells of a bucket end up in one run of
     `order`; `class_ids` gets the bucket of every cell, numbered from left to right.
@@ -232,7 +243,7 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
     spare = np.empty(len(order), dtype=order.dtype)
     stack = [(0, len(order))]
     buckets, checks = 0, 0
-    # Every bucket on the stack is a diverse run of `order`; those to the left of all of them are final.
+    # Invariant: every bucket on the stack is a diverse run of `order`; those to the left of all of them are final.
     while len(stack):
         start, stop = stack.pop()
         measure_widths(lines, order, start, stop, low, high, width)

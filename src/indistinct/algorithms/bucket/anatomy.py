@@ -1,7 +1,7 @@
-"""Anatomy: the quasi-identifiers as they are, the sensitive values beside them (Xiao and Tao 2006).
+"""Anatomy: exact quasi-identifiers in one table, sensitive values by bucket in another (Xiao and Tao 2006).
 
-Rows go to groups of at least l rows with pairwise distinct sensitive values. The release shows which group a row is in
-and which values a group has, so nobody's value can be told with a probability above 1 / l.
+Rows are put into groups of at least l rows with pairwise distinct sensitive values. The release shows the group of each
+row and the sensitive values of each group, so a value is linked to a person with a probability of at most 1 / l.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,12 +11,14 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.bucket import _kernels
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.parameters import DIVERSITY
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
 from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts, starts_of
 from indistinct.machine.ordering import sort_words
 from indistinct.machine.randomness import shuffle_runs
@@ -24,21 +26,20 @@ from indistinct.models.base import Model
 from indistinct.models.l_diverse_links import LDiverseLinks
 from indistinct.parameters import Parameter
 from indistinct.recoding.kinds import ByBucket
-from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
 
-# Streams of a seed: the search has the fourth of each hundred, engines have others.
+# Random streams of a seed: of each hundred the search uses the fourth; engines use others.
 STREAM, STREAMS = 3, 100
-# Groups are drawn so often if those of one draw are not diverse in a further sensitive column.
+# Number of draws before the search gives up because the groups are not diverse in a further sensitive column.
 DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy(Algorithm):
+class Anatomy(BreaksLinks):
     """Groups of `l` rows with distinct sensitive values.
 
-    Of several sensitive columns the one with the most frequent value is made distinct, and the groups must be l-diverse
-    in the others as they come; the sensitive values of a row stay together. `form` is what is published: `tables`, the
+    Of several sensitive columns the one with the most frequent value is made distinct; in the others the drawn groups
+    must be l-diverse; the sensitive values of a row stay together. `form` is what is published: `tables`, the
     quasi-identifiers with their group and, apart from them, the sensitive values with theirs; or `permuted`, one table
     in which the sensitive values of a group are in random order.
 
@@ -77,16 +78,16 @@ class Anatomy(Algorithm):
     ] = "tables"
 
     def promise(self) -> Model:
-        """Groups have l distinct values."""
+        """The promise: groups have l distinct values."""
         return LDiverseLinks(self.l)
 
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
-        """Return two slices: what is known, and what is sensitive."""
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
+        """Return two slices: the known columns, and the sensitive ones."""
         form: Form = "tables" if self.form == "tables" else "sliced"
         return Buckets(form, ((*schema.quasi, *schema.insensitive), tuple(schema.sensitive)))
 
     def search(self, problem: Problem) -> ByBucket:
-        """Return a recoding that puts rows into groups; which of a value's rows go to which group is drawn."""
+        """Return a recoding that puts each row into a group, drawn among the groups of its value."""
         if not problem.sensitive:
             raise SchemaError(
                 "anatomy needs a sensitive column; the schema names none", hint="slicing works without: slicing:size=10"
@@ -142,7 +143,7 @@ def _narrow(codes: Codes) -> Codes:
 
 
 def _sequence(counts: Codes, l: int) -> Codes:
-    """Return the groups that get a row of the first value, ascending, then those of the second, and so on."""
+    """Return for each value, in order, the ascending list of groups that get one of its rows, concatenated."""
     rows, largest = int(counts.sum()), int(counts.max())
     if largest * l > rows:
         raise InfeasibleError(
@@ -160,7 +161,7 @@ def _sequence(counts: Codes, l: int) -> Codes:
 
 
 def _check_group_size(problem: Problem, l: int) -> None:
-    """Raise if some group is known to be smaller than the model allows, before any group is drawn."""
+    """Raise `InfeasibleError` if a group must be smaller than the model allows; done before anything is drawn."""
     rows, groups = problem.frequencies.rows, max(problem.frequencies.rows // l, 1)
     model = max(problem.model.parts(), key=lambda part: part.smallest)
     if rows >= l and model.smallest > rows // groups:
@@ -173,11 +174,11 @@ def _check_group_size(problem: Problem, l: int) -> None:
 
 
 Rules = dict[str, Callable[[], int]]
-"""What groups must satisfy beyond their own column, and how to count those that do not."""
+"""Rules that groups must satisfy beyond their own column; each function counts the groups that break its rule."""
 
 
 def _rules(problem: Problem, rows: Pieces, others: Mapping[str, Codes], l: int) -> Rules:
-    """Return the rules for groups that are written into the classes of the rows."""
+    """Return functions that each count the groups that violate one rule, given groups in `rows.class_ids`."""
     rules: Rules = {
         f"1 / {l} in column {name!r}": partial(_exceeding, rows.class_ids, codes, l) for name, codes in others.items()
     }
@@ -190,7 +191,7 @@ def _rules(problem: Problem, rows: Pieces, others: Mapping[str, Codes], l: int) 
 
 
 def _violating(problem: Problem, rows: Pieces, model: Model) -> int:
-    """Return the number of groups that break a model; known columns that it looks at part the groups."""
+    """Return the number of groups that violate a model; known columns that the model looks at divide the groups."""
     frequencies = problem.frequencies
     problem.counters["checks"] += 1
     if any(name in frequencies.names for key in model.keys for name in key):
@@ -200,10 +201,10 @@ def _violating(problem: Problem, rows: Pieces, model: Model) -> int:
 
 
 def _draw(values: Codes, counts: Codes, l: int, *, seed: int | None, rules: Rules, class_ids: Codes) -> None:
-    """Write groups drawn among a value's rows: of some draws the first that satisfies all rules.
+    """Write to `class_ids` the first of several drawn assignments that satisfies all rules.
 
-    Rows of a value in canonical order would line the groups up with the quasi-identifiers: who knows how these go with
-    the sensitive values could tell far more than one in l.
+    Taking a value's rows in canonical order would line the groups up with the quasi-identifiers, and a reader who knows
+    how these correlate with the sensitive values could infer a value with more than 1 / l.
     """
     broken: dict[str, int] = {}
     starts, sequence = starts_of(counts), _sequence(counts, l)

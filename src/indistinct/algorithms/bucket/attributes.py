@@ -1,4 +1,4 @@
-"""Which attributes are published together: the columns that the algorithm slicing finds or that a user gives it."""
+"""Which attributes slicing keeps together in one column: found by clustering, or given by the user."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from indistinct.schema import did_you_mean
 
 Columns = tuple[tuple[str, ...], ...]
 _ONE_COLUMN = "slicing into one column publishes the table unmodified"
-# Costs that differ by less are equal: rounding must neither decide a tie nor let two swaps undo each other for ever.
+# Costs that differ by less are equal: rounding must not decide a tie nor let two swaps undo each other forever.
 _TOLERANCE = 1e-12
 
 
 def partition_attributes(
     names: Sequence[str], correlation: Codes, *, sensitive: Sequence[str], columns: int, alpha: int | None
 ) -> Columns:
-    """Return columns of attributes that depend on each other: links inside a column are kept, others are broken.
+    """Group attributes into columns of dependent attributes: links inside a column are kept, all others are hidden.
 
     Without `alpha` all attributes are clustered around medoids at distance 1 - φ². With it, each sensitive attribute
     forms a column with the `alpha - 1` free attributes that depend on it most (the first one chooses first, ties go

@@ -1,4 +1,4 @@
-"""How strongly two attributes depend on each other, which tells the algorithm slicing what belongs in one column.
+"""How strongly two attributes depend on each other; slicing puts dependent attributes into one column.
 
 The measure is the mean square contingency coefficient φ² (Cramér 1946), which Li, Li, Zhang and Molloy (2012) use.
 """
@@ -11,9 +11,9 @@ from indistinct.algorithms.base import Progress
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.machine.arrays import Codes
 
-# Equal correlations must stay equal however values are numbered and sums are ordered: ties are decided by name.
+# Rounding keeps equal correlations equal however values are numbered and sums are ordered; ties are decided by name.
 _DECIMALS = 12
-# A matrix of all pairs of values is counted while it is not much larger than the rows; beyond that, pairs are sorted.
+# The matrix of all pairs of values is counted while it is not much larger than the rows; beyond that, pairs are sorted.
 _FEW_CELLS = 1 << 16
 _MANY_CELLS = 1 << 22
 _CELLS_PER_ROW = 4
@@ -51,7 +51,7 @@ def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:
 def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress | None = None) -> Codes:
     """Return the symmetric matrix of φ² of every pair of attributes, with ones on the diagonal."""
     present = weights > 0
-    # Where each row counts once, there is nothing to weigh.
+    # Where each row counts once, no weights are needed.
     multiplicities = None if (weights[present] == 1).all() else weights[present].astype(np.float64)
     attributes = [_count_codes(column[present], multiplicities) for column in columns]
     matrix = np.eye(len(attributes))

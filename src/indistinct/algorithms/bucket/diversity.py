@@ -1,8 +1,10 @@
-"""The diversity check of slicing: how strongly buckets link a tuple to a sensitive value (Li, Li, Zhang, Molloy 2012).
+"""The diversity check of slicing.
 
-For a bucket B and a tuple t, f(t, B) is the product over slices of the share of B's entries that agree with what is
-known of t, and D(t, B)[s] the share of s among the agreeing entries of the slice that holds the sensitive attribute.
-p(t, s) = Σ f(t, B) D(t, B)[s] / Σ f(t, B) over all buckets must be at most 1 / l.
+How strongly buckets link a tuple to a sensitive value (Li, Li, Zhang, Molloy 2012).
+
+For a bucket B and a tuple t, f(t, B) is the product over slices of the share of B's entries that agree with the known
+attributes of t. D(t, B)[s] is the share of s among the agreeing entries of the slice with the sensitive attribute. p(t,
+s) = Σ f(t, B) D(t, B)[s] / Σ f(t, B) over all buckets must be at most 1 / l.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +17,13 @@ from indistinct.frequencies.value import FrequencySet, Histogram
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.assign import project
 
-# Sums of many products of shares: above 1 / l by less than this is rounding.
+# A sum of many products of shares may exceed 1 / l by this much through rounding.
 TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TupleLinks:
-    """What is known of tuples and what is linked to it.
+    """The known attributes of each tuple and the sensitive values of its rows.
 
     `values[cell, slice]` is a code of the cell's known attributes in a slice. Sensitive attribute `i` lies in slice
     `places[i]`; `histograms[i]` counts its values in each cell.
@@ -72,7 +74,7 @@ def largest_diversity(links: TupleLinks) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bucket:
-    """A bucket of the check: its cells, the cells whose tuples match it (ascending), and what it says of them.
+    """A bucket of the check: its cells, the cells whose tuples match it (ascending), and what it links to them.
 
     `weight` is log f(t, B), because products of many shares leave the range of numbers, and `shares[i][:, s]` is
     D(t, B)[s] for sensitive attribute `i`, one row a matching cell.
@@ -89,8 +91,8 @@ class Bucket:
 class DiversityCheck:
     """The check, kept up to date: a split changes only the tuples that match the bucket.
 
-    Sums over buckets are added up anew for these, never subtracted from: what is left may be far smaller than what
-    goes. `matches[cell]` are the numbers of the buckets that match a cell's tuple.
+    Sums over buckets are recomputed for these tuples and never decreased by subtraction, which would lose digits.
+    `matches[cell]` are the numbers of the buckets that match a cell's tuple.
     """
 
     links: TupleLinks
@@ -104,11 +106,11 @@ class DiversityCheck:
         self.matches = [{0} for _ in every]
 
     def start(self) -> Bucket:
-        """Return the whole table as one bucket, as it is before the first split."""
+        """Return the whole table as one bucket."""
         return self.buckets[0]
 
     def split(self, bucket: Bucket, left: Codes, right: Codes) -> tuple[Bucket, Bucket] | None:
-        """Return the two buckets that take the place of one, or None if the check would fail: nothing changes then."""
+        """Return the two buckets that replace one; None, with nothing changed, if the check would fail."""
         affected = bucket.matching
         others = set[int]().union(*(self.matches[cell] for cell in affected.tolist())) - {bucket.number}
         first = next(reversed(self.buckets)) + 1  # numbers ascend
@@ -126,9 +128,11 @@ class DiversityCheck:
         return made
 
     def probabilities(self, cells: Codes, buckets: Sequence[Bucket]) -> list[Codes]:
-        """Return p(t, s) of some cells (ascending) over some buckets, for each sensitive attribute.
+        """Return p(t, s) of some cells (ascending) over some buckets.
 
-        There is one row a cell, one column a value. Weights count against the largest of a cell.
+        Per sensitive attribute an array cells × values.
+
+        Log weights are taken relative to the largest of each cell, so that none overflows.
         """
         found = []
         largest = np.full(len(cells), -np.inf)
@@ -148,11 +152,11 @@ class DiversityCheck:
         return [part / total[:, None] for part in mass]
 
     def within(self, probabilities: Sequence[Codes]) -> bool:
-        """Return whether no tuple is linked too strongly."""
+        """Return whether no probability exceeds 1 / l."""
         return all(bool((self.l * part.max(axis=1) <= 1 + TOLERANCE).all()) for part in probabilities)
 
     def _bucket(self, number: int, cells: Codes, candidates: Codes) -> Bucket:
-        """Return a bucket and what it says of those of some cells that match it."""
+        """Return a bucket with what it links to those of the `candidates` cells that match it."""
         links = self.links
         weights = links.weights[cells]
         matching, weight, found = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []

@@ -1,23 +1,24 @@
 """Multiset-based generalization: every value of a bucket becomes the multiset of the bucket's values.
 
-It tells as much as slicing with one attribute a column (after an idea of Kifer and Gehrke 2006).
+It reveals as much as slicing with one attribute per column (after an idea of Kifer and Gehrke 2006).
 """
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.base import AlgorithmTraits, AlgorithmWords, Problem
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.bucket.slicing import Slicing
 from indistinct.algorithms.parameters import BUCKET_SIZE, DIVERSITY, TRY_ALL_COLUMNS
 from indistinct.errors import SchemaError
+from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import ByBucket
-from indistinct.recoding.outputs import Buckets
 from indistinct.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Multiset(Algorithm):
+class Multiset(BreaksLinks):
     """Buckets as slicing finds them, published as multisets such as `22:2,33:1,52:1`.
 
     `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a split and not only the
@@ -36,11 +37,11 @@ class Multiset(Algorithm):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """Buckets are l-diverse, and have at least `size` rows."""
+        """The promise: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
-        """Return one attribute a slice."""
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
+        """Return one slice for each attribute."""
         names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
         return Buckets("multiset", tuple((name,) for name in names))
 

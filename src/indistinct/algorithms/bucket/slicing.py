@@ -1,8 +1,8 @@
-"""Slicing: attributes that depend on each other stay together, all other links are broken (Li, Li, Zhang, Molloy 2012).
+"""Slicing: columns of dependent attributes are permuted inside buckets (Li, Li, Zhang, Molloy 2012).
 
-Attributes are put into columns by their correlation, tuples into buckets; inside a bucket every column is permuted on
-its own. Values stay as they are, sensitive values are l-diverse for every tuple, and the many combinations that
-could have been rows hide who is in the table.
+Attributes are grouped into columns by their correlation, and tuples into buckets; inside a bucket every column is
+permuted on its own. Values stay unmodified, sensitive values are l-diverse for every tuple, and the many combinations
+that could have been rows hide who is in the table.
 """
 
 import re
@@ -22,6 +22,7 @@ from indistinct.algorithms.bucket.attributes import (
     partition_attributes,
     share_by_correlation,
 )
+from indistinct.algorithms.bucket.breaking_links import BreaksLinks
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
 from indistinct.algorithms.bucket.diversity import TupleLinks, largest_diversity, links_of
 from indistinct.algorithms.bucket.tuples import Rules, lines_of, partition_by_check, partition_by_kernel
@@ -31,6 +32,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
 from indistinct.machine.arrays import Codes
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
@@ -40,35 +42,35 @@ from indistinct.parameters import Choice, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
-from indistinct.recoding.outputs import Buckets, Form
 from indistinct.schema import Schema
 from indistinct.spelling import split
 
 AUTO = "auto"
-# Two columns for what others may know, so that even that cannot be put together, beside those of sensitive attributes.
+# Two columns for the other attributes, in addition to those of sensitive attributes: not even the known attributes can
+# then be linked.
 OTHER_COLUMNS = 2
 # An attribute is taken over by another column if a value of it has so many rows on average.
 ROWS_A_VALUE = 5
 GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
     {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
 )
-"""Algorithms whose recodings send every vector to one class and suppress none."""
+"""Algorithms whose recodings map every vector to one class and suppress none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slicing(Algorithm):
+class Slicing(BreaksLinks):
     """Columns of dependent attributes, permuted inside buckets.
 
     `columns` is a number of columns, or the columns themselves (`age+sex|zipcode+disease`; from Python also lists of
     names), or `each` for one attribute a column, or `whole` for bucketization: all attributes that are not sensitive in
     one column. `alpha` is the number of attributes in the column of a sensitive attribute: itself and those that depend
     on it most; by default it takes one partner if the whole table stays l-diverse with it. `clustered` treats sensitive
-    attributes like any other. `generalize` first makes every value of a column occur at least that often, by the
-    algorithm `generalizer`. `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a
-    split and not only the widest. Ordered attributes are put into `bins` before their correlation is measured.
-    `overlap` is how many attributes a column may have in common with another one: each column without a sensitive
-    attribute takes over those of another column that it depends on most, and columns that are named may repeat
-    attributes (`age+sex|sex+zipcode|zipcode+disease`). Published rows agree with every column.
+    attributes like any other. `generalize` first generalizes each column, by the algorithm `generalizer`, until every
+    value occurs at least that often. `size` is the least number of rows in a bucket; `try_all_dims` tries all
+    attributes for a split and not only the widest. Ordered attributes are put into `bins` before their correlation is
+    measured. `overlap` is how many attributes a column may have in common with another one: each column without a
+    sensitive attribute takes over those of another column that it depends on most, and columns that are named may
+    repeat attributes (`age+sex|sex+zipcode|zipcode+disease`). Published rows agree with every column.
 
     Guarantees: p(t, s) is at most 1 / l for every tuple t of the table and every sensitive value s; every column keeps
     its values in every bucket.
@@ -158,25 +160,25 @@ class Slicing(Algorithm):
             )
 
     def promise(self) -> Model:
-        """No tuple is linked to a value with more than 1 / l, and buckets have at least `size` rows."""
+        """The promise: no tuple is linked to a value with more than 1 / l, and buckets have at least `size` rows."""
         rows: Model = KAnonymity(self.size)
         if self.l is None:
             return rows
         return LDiverseLinks(self.l) & rows if self.size > 1 else LDiverseLinks(self.l)
 
-    def buckets(self, schema: Schema, told: Buckets | None = None) -> Buckets:
-        """Return the columns that are named, or those that the certificate tells."""
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
+        """Return the slices: the columns given as a parameter, or those in the certificate."""
         fixed = self.fixed_columns((*schema.quasi, *schema.insensitive), schema.sensitive)
-        slices = fixed or (() if told is None else told.slices)
+        slices = fixed or certified.slices
         if not slices:
             raise ParameterError(
                 "the columns of the release are not known",
                 hint="keep its certificate with it, or name them: slicing:l=5,columns=age+sex|zipcode+disease",
             )
-        return Buckets("sliced", tuple(slices), told.generalized if told is not None and self.generalize > 1 else ())
+        return Buckets("sliced", tuple(slices), certified.generalized if self.generalize > 1 else ())
 
     def publishes_hierarchy(self, column: QuasiColumn) -> bool:
-        """Return whether the generalizer publishes it, where there is one."""
+        """Return whether the generalizer, if there is one, publishes labels of the column's hierarchy."""
         return self.generalize > 1 and GENERALIZERS[self.generalizer].publishes_hierarchy(column)
 
     def search(self, problem: Problem) -> ByBucket:
@@ -184,7 +186,7 @@ class Slicing(Algorithm):
         return self.bucketed(problem, form="sliced")
 
     def bucketed(self, problem: Problem, *, form: Form) -> ByBucket:
-        """Return the recoding with a choice of what is published of a bucket."""
+        """Return the recoding whose buckets are published in the given form."""
         l = self._diversity(problem)
         sensitive = [column.name for column in problem.sensitive]
         slices = self._slices(problem, l)
@@ -231,7 +233,10 @@ class Slicing(Algorithm):
         return self.l or 1
 
     def fixed_columns(self, known: Sequence[str], sensitive: Sequence[str]) -> Columns | None:
-        """Return the columns that are named, whatever the table holds; None where they are found by correlation."""
+        """Return the columns that a parameter names, independent of the data.
+
+        None where they are found by correlation.
+        """
         names = [*known, *sensitive]
         match self.columns:
             case ("each",):
@@ -261,7 +266,7 @@ class Slicing(Algorithm):
     def _columns_by_correlation(
         self, problem: Problem, names: list[str], sensitive: list[str], *, count: int, l: int
     ) -> Columns:
-        """Return columns by correlation."""
+        """Return columns grouped by correlation."""
         pieces = Pieces.of(problem.frequencies)
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
         columns = [_codes_in_bins(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
@@ -290,7 +295,7 @@ class Slicing(Algorithm):
     def _buckets(self, problem: Problem, links: TupleLinks, l: int, *, generalized: bool) -> Codes:
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
-        # Its own promise is kept by every split.
+        # Every split keeps the algorithm's own guarantee.
         models = tuple(m for m in parts if not m.traits.sizes_only and not m.of_links)
         if size > problem.frequencies.rows:
             raise InfeasibleError(
@@ -299,8 +304,8 @@ class Slicing(Algorithm):
                 feasible=Feasible({"size": problem.frequencies.rows}, of_algorithm=True),
             )
         if generalized and models:
-            # Tuples match several buckets then. Each bucket is made diverse alone, which whoever reads the release can
-            # check; the kernel does the same.
+            # Generalized tuples match several buckets. Each bucket is made diverse on its own, which a reader of the
+            # release can check; the kernel does the same.
             models += tuple(AlphaK(column.name, Fraction(1, l), 1) for column in problem.sensitive)
         rules = Rules(l, size, self.try_all_dims, models)
         lines = lines_of(problem.columns, problem.frequencies.vectors)
@@ -327,7 +332,7 @@ def _check_whole(links: TupleLinks, l: int) -> None:
 
 
 def _codes_in_bins(column: QuasiColumn, bins: int) -> Codes:
-    """Return the code under which each value of an attribute is compared: ordered ones in bins, missing apart."""
+    """Return the codes by which values of an attribute are compared: ordered ones in bins, missing as its own code."""
     codes = np.arange(len(column.domain))
     if not column.domain.ordered or not len(column.domain.values):
         return codes
@@ -337,7 +342,10 @@ def _codes_in_bins(column: QuasiColumn, bins: int) -> Codes:
 
 
 def _attributes(text: str) -> list[str]:
-    """Return the attributes of a column as it is spelled: joined by `+`; in a name it follows a backslash."""
+    """Return the attributes in the text of a column, joined by `+`.
+
+    A `+` or backslash in a name is escaped by a backslash.
+    """
     names, literal = [""], False
     for letter in text:
         if literal or letter not in "+\\":
@@ -351,7 +359,7 @@ def _attributes(text: str) -> list[str]:
 
 
 def _spell_columns(columns: Any) -> tuple[str, ...]:
-    """Return columns as they are spelled, from a number, texts, or lists of names."""
+    """Return columns as texts, given a number, texts, or lists of names."""
     if isinstance(columns, int) and not isinstance(columns, bool):
         return (str(columns),)
     if isinstance(columns, str):

@@ -1,9 +1,9 @@
-"""Tuple partitioning of slicing: buckets are split as Mondrian does, as long as every tuple stays diverse.
+"""Tuple partitioning of slicing: buckets are split as in Mondrian while every tuple stays diverse.
 
-A split parts tuples by a known attribute. While slices show raw values, a tuple therefore matches its own bucket only,
-and the check of a split looks at its two buckets alone: a kernel does that in exact integers. Generalized values may
-stand in several buckets; each bucket is then made diverse alone, and p(t, s), a mean over buckets, follows. Where other
-models are asked for as well, splits are tried one by one and the check is kept up to date for all tuples.
+A split divides tuples by a known attribute. While slices show raw values, a tuple matches its own bucket only, and a
+split needs to check just its two buckets: a kernel does that in exact integers. Generalized values may occur in several
+buckets; each bucket is then made diverse on its own, and p(t, s), a mean over buckets, is bounded too. Where other
+models are required as well, splits are tried one by one and the check is kept up to date for all tuples.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ from indistinct.recoding.columns import QuasiColumn
 
 
 class Lines(NamedTuple):
-    """Cells as ranks along their attributes, and the place of every rank on its attribute's line."""
+    """Cells as ranks along their attributes, and the position of every rank on its attribute's axis."""
 
     ranks: Codes
     places: Codes
@@ -34,9 +34,9 @@ class Lines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When a bucket may be split: both sides `l`-diverse, of at least `size` rows, and in line with `models`.
+    """When a bucket may be split: both sides are `l`-diverse, have at least `size` rows and satisfy `models`.
 
-    With `every` all attributes are tried, the widest first, and not only the widest one.
+    With `every`, all attributes are tried in the order of their width; otherwise only the widest.
     """
 
     l: int
@@ -46,7 +46,7 @@ class Rules:
 
 
 def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
-    """Lay cells out along the order of every attribute; a tree is walked depth first."""
+    """Return the cells as ranks along the order of every attribute; a hierarchy is traversed depth first."""
     ranks = np.empty(vectors.shape, dtype=np.uint32, order="C")
     places = []
     for place, column in enumerate(columns):
@@ -59,7 +59,7 @@ def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
 
 
 def partition_by_kernel(lines: Lines, links: TupleLinks, rules: Rules) -> tuple[Codes, int]:
-    """Return the bucket of every cell and the number of checks; every bucket is diverse alone."""
+    """Return (bucket of every cell, number of checks); every bucket is diverse on its own."""
     class_ids, order = np.empty(len(links.weights), dtype=np.int32), np.arange(len(links.weights), dtype=np.int64)
     flat = (links.weights.astype(np.int64), *_flat(links))
     _, checks = _kernels.partition_tuples(lines, flat, rules.l, rules.size, rules.every, order, class_ids)
@@ -67,7 +67,7 @@ def partition_by_kernel(lines: Lines, links: TupleLinks, rules: Rules) -> tuple[
 
 
 def partition_by_check(problem: Problem, lines: Lines, links: TupleLinks, rules: Rules) -> tuple[Codes, int]:
-    """Return the bucket of every cell and the number of checks, whatever models ask for."""
+    """Return (bucket of every cell, number of checks) where further models are required."""
     check = DiversityCheck(links, rules.l)
     if not _models_hold(problem, links, rules, check.start().cells):
         names = " & ".join(model.spec() for model in rules.models)
@@ -96,7 +96,7 @@ def partition_by_check(problem: Problem, lines: Lines, links: TupleLinks, rules:
 
 
 def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[tuple[Codes, Codes]]":
-    """Return the splits of a bucket that may be tried, by the width of their attribute."""
+    """Return the candidate splits of a bucket, each as (left cells, right cells), by the width of their attribute."""
     attributes = lines.ranks.shape[1]
     low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
     width, tally = np.empty(attributes), np.empty(_kernels.BINS, dtype=np.int64)
@@ -117,7 +117,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
 
 
 def _models_hold(problem: Problem, links: TupleLinks, rules: Rules, cells: Codes) -> bool:
-    """Return whether the models hold in a bucket, among the rows that agree on what is known of a tuple."""
+    """Return whether the models hold in a bucket, among the rows that agree on the known attributes of each tuple."""
     if not rules.models:
         return True
     parts = [part[cells] for part in links.parts] or [np.zeros(len(cells), dtype=np.int32)]
@@ -127,7 +127,7 @@ def _models_hold(problem: Problem, links: TupleLinks, rules: Rules, cells: Codes
 
 
 def _flat(links: TupleLinks) -> tuple[Codes, Codes, Codes, Codes, Codes]:
-    """Return all sensitive attributes as one set of compressed rows: (parts, indptr, combinations, counts, owner)."""
+    """Return all sensitive attributes as one array of compressed rows: (parts, indptr, combinations, counts, owner)."""
     cells = len(links.weights)
     owners, words, counts, owner, parts = [], [], [], [], []
     first_part, first_word = 0, 0

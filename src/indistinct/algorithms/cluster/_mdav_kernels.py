@@ -1,9 +1,9 @@
-"""Numba kernels of microaggregation: distances of mixed rows, their centre, and classes of nearest rows.
+"""Numba kernels of microaggregation: distances between mixed rows, centers, and classes of nearest rows.
 
-A *point* is a row of `numbers` (points × a, float64, NaN where missing) and of `codes` (points × b, int32): cells, or
-the centres of classes. `Space` says how far apart they are. `left` (int64) counts the rows of each cell that have no
-class yet; `alive` (int64) lists the cells that have some, ascending, and `marks` how many these are and other counters.
-`tests/oracle/test_mdav.py` compares with plain Python over rows.
+A *point* has `numbers` (points × a, float64, NaN where missing) and category `codes` (points × b, int32); points are
+cells or the centers of classes. `Space` defines the distance between points. `left` (int64) counts the rows of each
+cell that are not in a class yet; `alive` (int64) lists the cells with such rows, ascending; `marks` holds the number of
+these cells and other counters. `tests/oracle/test_mdav.py` compares with plain Python over rows.
 """
 
 from collections import namedtuple
@@ -13,10 +13,9 @@ import numpy as np
 from indistinct.machine.compiled import inner, jit
 
 Space = namedtuple("Space", ["scale", "unknown", "ancestors", "offsets", "strides", "steps"])
-"""Distances. A number counts `scale` times its difference; `unknown` is the squared one between missing and a number.
+"""Distances: a difference of numbers is multiplied by `scale`.
 
-`ancestors[offsets[j] + code * strides[j] + level]` is a node above a code of name column `j`, and
-`steps[j, level]` how far two names are apart that meet on a level.
+`unknown` is the squared distance to a missing number.
 """
 
 # Entries of `marks`: cells alive, rows left, pieces written, classes made.
@@ -25,12 +24,12 @@ ALIVE, ROWS, PIECES, CLASSES = 0, 1, 2, 3
 
 @inner
 def name_distance(space, j, one, other):
-    """Return how far apart two codes of a name column are: by the level on which they meet."""
+    """Return the distance of two codes in category column j, given by the level on which their ancestors meet."""
     if one == other:
         return 0.0
     offset, stride = space.offsets[j], space.strides[j]
     level = 0
-    # Below `level` the two codes have different ancestors.
+    # Invariant: below `level` the two codes have different ancestors.
     while space.ancestors[offset + one * stride + level] != space.ancestors[offset + other * stride + level]:
         level += 1
     return space.steps[j, level]
@@ -56,9 +55,11 @@ def distance(space, numbers, codes, i, others, other_codes, k):
 
 @inner
 def find_medoid(space, j, counts, nodes):
-    """Return the code of a name column that is nearest to all rows, the first of equals; `counts` are rows by code.
+    """Return the code of a category column that is nearest to all rows, the first of equals.
 
-    `nodes` (levels × codes, int64) is scratch. Sums are of levels, whole numbers, so that equals are equal.
+    `counts` are rows by code.
+
+    `nodes` (levels × codes, int64) is scratch. Sums are of whole levels, so that equal distances are exactly equal.
     """
     offset, stride = space.offsets[j], space.strides[j]
     for code in range(len(counts)):
@@ -72,7 +73,7 @@ def find_medoid(space, j, counts, nodes):
     for code in range(len(counts)):
         if counts[code]:
             total, below = np.int64(0), counts[code]
-            # `below` rows meet the code under `level`.
+            # `below` rows have an ancestor in common with the code below `level`.
             for level in range(1, stride):
                 here = nodes[level, space.ancestors[offset + code * stride + level]]
                 total += (here - below) * level
@@ -84,9 +85,9 @@ def find_medoid(space, j, counts, nodes):
 
 @inner
 def find_center(space, sums, known, tally, sizes, rows, nodes, centre, centre_codes):
-    """Write the mean of every number and the medoid of every name of so many rows."""
+    """Write the center of `rows` rows: the mean of every number and the medoid of every category column."""
     for j in range(len(sums)):
-        # Most rows without a number have none in the middle either.
+        # Where most rows lack a number, the center lacks it too.
         centre[0, j] = sums[j] / known[j] if 2 * known[j] >= rows and known[j] else np.nan
     for j in range(len(sizes)):
         centre_codes[0, j] = find_medoid(space, j, tally[j, : sizes[j]], nodes)
@@ -94,7 +95,7 @@ def find_center(space, sums, known, tally, sizes, rows, nodes, centre, centre_co
 
 @inner
 def find_farthest(space, numbers, codes, alive, count, centre, centre_codes):
-    """Return the cell that is farthest from the centre, the first of equals."""
+    """Return the cell that is farthest from the center, the first of equals."""
     best, most = alive[0], -1.0
     for place in range(count):
         apart = distance(space, numbers, codes, alive[place], centre, centre_codes, 0)
@@ -123,7 +124,7 @@ def find_nearest_rows(space, numbers, codes, left, alive, count, r, k, far, near
         near[at], apart[at] = cell, away
         size += 1
         rows += left[cell]
-        # The last one is not needed any more once those before it have k rows.
+        # The farthest cell is dropped once the others have k rows.
         while size > 1 and rows - left[near[size - 1]] >= k:
             size -= 1
             rows -= left[near[size]]
@@ -132,7 +133,7 @@ def find_nearest_rows(space, numbers, codes, left, alive, count, r, k, far, near
 
 @inner
 def take_rows(numbers, codes, left, near, size, k, whole, sums, known, tally, marks, pieces):
-    """Make a class of the k rows of some cells, or of all rows of these cells; take them out of all sums."""
+    """Make a class of k rows of the given cells, or of all their rows if `whole`; subtract them from all sums."""
     wanted = k
     for at in range(size):
         cell = near[at]
@@ -154,7 +155,7 @@ def take_rows(numbers, codes, left, near, size, k, whole, sums, known, tally, ma
 
 @inner
 def drop_empty(left, alive, marks):
-    """Take cells without rows out of the list."""
+    """Remove cells without rows from the list `alive`."""
     kept = 0
     for place in range(marks[ALIVE]):
         if left[alive[place]]:
@@ -165,9 +166,11 @@ def drop_empty(left, alive, marks):
 
 @jit
 def make_classes(space, numbers, codes, sizes, left, k, whole, state, marks, pieces, turns):
-    """Make up to so many pairs of classes: of the rows farthest from the centre, and of those farthest from these.
+    """Make up to `turns` pairs of classes.
 
-    `state` has the sums and numbers of known numbers, rows by name, scratch of the length of the cells, and a centre.
+    Around the row farthest from the center, and around the row farthest from that.
+
+    `state` holds the sums and counts of known numbers, rows by category, scratch as long as the cells, and a center.
     """
     sums, known, tally, nodes, alive, far, near, apart, centre, centre_codes = state
     while turns > 0 and marks[ROWS] >= 2 * k:
@@ -188,7 +191,7 @@ def make_classes(space, numbers, codes, sizes, left, k, whole, state, marks, pie
         take_rows(numbers, codes, left, near, size, k, whole, sums, known, tally, marks, pieces)
         drop_empty(left, alive, marks)
     if marks[ROWS] and marks[ROWS] < 2 * k:
-        if marks[ROWS] < k and marks[CLASSES]:  # whole cells took more than k rows: the rest joins them
+        if marks[ROWS] < k and marks[CLASSES]:  # whole cells took more than k rows: the remaining rows join them
             marks[CLASSES] -= 1
         take_rows(numbers, codes, left, alive, marks[ALIVE], marks[ROWS], True, sums, known, tally, marks, pieces)
         marks[ALIVE] = 0
@@ -196,7 +199,7 @@ def make_classes(space, numbers, codes, sizes, left, k, whole, state, marks, pie
 
 @jit
 def centres_of(space, numbers, codes, sizes, cells, counts, starts, tally, nodes, centres, centre_codes):
-    """Write the centre of every class: its pieces are `cells[starts[c]:starts[c + 1]]` with their numbers of rows."""
+    """Write the center of every class; class c has the pieces `cells[starts[c]:starts[c + 1]]` with rows `counts`."""
     sums, known = np.zeros(numbers.shape[1]), np.zeros(numbers.shape[1], dtype=np.int64)
     for c in range(len(starts) - 1):
         sums[:], known[:], tally[:], rows = 0.0, 0, 0, np.int64(0)
@@ -214,7 +217,7 @@ def centres_of(space, numbers, codes, sizes, cells, counts, starts, tally, nodes
 
 @jit
 def find_nearest_classes(space, centres, centre_codes, some, nearest):
-    """Write the class nearest to each of some classes, by their centres, the first of equals."""
+    """Write for each class in `some` the class with the nearest center, the first of equals."""
     for at in range(len(some)):
         best, least = np.int64(-1), np.inf
         for other in range(len(centres)):

@@ -1,12 +1,12 @@
-"""Merging classes in native code: the nearest class, its union with another, and the whole loop for sizes alone.
+"""Numba kernels of merging: the nearest class, the union of two classes, and the loop for models of class sizes.
 
-Classes lie in slots, at most 512 to a block. The path from the root to a class's node is spelled in bytes, one *plane*
-for each level of each column (more where a node has many children), so that all classes of a block are compared with
-one class in a few vector instructions a plane. A byte that a class does not have, because its node lies above that
-level, is `ABSENT` in the planes and `ASKED` in a query, which never match. For each block and plane a mask tells which
-bytes occur; a byte that does not occur gives a lower bound for the whole block.
+Classes are stored in slots, at most 512 to a block. The path from the root to a class's node is encoded in bytes, one
+*plane* for each level of each column (more where a node has many children), so that all classes of a block are compared
+with one class in a few vector instructions per plane. A class whose node is above a plane's level has the byte `ABSENT`
+there, and a query `ASKED`; these never match. For each block and plane a mask tells which bytes occur; a byte that does
+not occur gives a lower bound for the whole block.
 
-The twin compares every pair of classes, in `tests/references/kaca.py`; `tests/oracle/test_kaca.py` compares both.
+`tests/references/kaca.py` compares every pair of classes; `tests/oracle/test_kaca.py` checks that both agree.
 """
 
 from typing import NamedTuple
@@ -42,13 +42,13 @@ class Forest(NamedTuple):
 
 
 class State(NamedTuple):
-    """Classes in slots, the rows they hold as linked pieces, a hash table of their tuples, and what waits.
+    """Classes in slots, their rows as linked pieces, a hash table of tuples, and the queue of waiting classes.
 
     `planes` is blocks × planes × lanes (uint8), `masks` blocks × planes × 4 (uint64): a bit for each of 256 bytes. By
     slot: `nodes` (× columns, int32), and as int64: `sizes` in rows, `climbed`, the cost of its nodes, `first`, its
     smallest canonical rank, `owner`, the identity of its class or -1, and the `head` and `tail` of its pieces. By
-    identity: `slot_of`. By piece: `following`, `cells` and `counts`. `marks` counts identities given, pieces, entries
-    of the queue taken out and put in, and merges.
+    identity: `slot_of`. By piece: `following`, `cells` and `counts`. `marks` counts identities, pieces, entries taken
+    from and added to the queue, and merges.
     """
 
     planes: Codes
@@ -74,7 +74,7 @@ IDENTITIES, PIECES, TAKEN, PUT, MERGES = range(5)
 
 @jit
 def settle(forest, state, ranks):
-    """Lay out the classes of a fresh state: the one of this canonical rank in each slot."""
+    """Initialize a state: slot s holds the class with canonical rank `ranks[s]`."""
     for slot in range(len(ranks)):
         state.owner[slot] = ranks[slot]
         state.slot_of[ranks[slot]] = slot
@@ -88,8 +88,8 @@ def settle(forest, state, ranks):
 
 @jit
 def gather(forest, state, k, stub, until):
-    """Merge waiting classes, first come first served, until each has `k` rows or `until` of them had their turn."""
-    # Classes before TAKEN have `k` rows, are gone, or wait again further back.
+    """Merge waiting classes in order of arrival until each has `k` rows or `until` of them were handled."""
+    # Invariant: queue entries before TAKEN have `k` rows, no longer exist, or wait again further back.
     while state.marks[TAKEN] < min(state.marks[PUT], until):
         waiting = state.queue[state.marks[TAKEN]]
         state.marks[TAKEN] += 1
@@ -104,7 +104,10 @@ def gather(forest, state, k, stub, until):
 
 @jit
 def join_nearest(forest, state, slot, k, stub):
-    """Unite a class with the nearest other one, or with some of its rows; return where, and with whom (or -1)."""
+    """Merge a class with its nearest other class, or with some of its rows.
+
+    Return (slot of the union, partner or -1).
+    """
     query = np.empty(state.planes.shape[1], dtype=np.uint8)
     block, lane = divmod(slot, state.planes.shape[2])
     for plane in range(len(query)):
@@ -125,7 +128,7 @@ def join_nearest(forest, state, slot, k, stub):
 
 @jit
 def read_pieces(state, cells, class_ids, counts):
-    """Write down the pieces of every class, classes in the order of their slots."""
+    """Write the pieces of every class, in the order of the slots."""
     written, class_id = 0, 0
     for slot in range(len(state.owner)):
         if state.owner[slot] < 0:
@@ -141,19 +144,19 @@ def read_pieces(state, cells, class_ids, counts):
 
 @inner
 def _nearest(forest, state, slot, query, k, stub):
-    """Return the class that costs least to unite with; ties: fewer levels climbed, then smallest first, then oldest."""
+    """Return the cheapest class to merge with; ties: fewer levels climbed, then smallest first rank, then oldest."""
     size, climbed = state.sizes[slot], state.climbed[slot]
     width = state.planes.shape[2]
     differs = np.empty(width, dtype=np.uint8)
     sums = np.empty(width, dtype=forest.weights.dtype)
     best, best_cost, best_steps = NOBODY, FAR, FAR
     home = slot // width
-    # The home block comes first, as it holds the likeliest partners: `best` is the best of all blocks before.
+    # The class's own block comes first, as it holds the likeliest partners: `best` is the best of all blocks before.
     for turn in range(-1, len(state.planes)):
         block = home if turn < 0 else turn
         if turn == home:
             continue
-        # Whoever is further up than this costs more for the asking class alone.
+        # A class that is higher up than this costs the asking class alone more than the best so far.
         limit = climbed + best_cost // size
         if best >= 0 and _bound(forest, state.masks[block], query, limit) > limit:
             continue
@@ -183,7 +186,7 @@ def _nearest(forest, state, slot, query, k, stub):
 
 @jit
 def _bound(forest, masks, query, limit):
-    """Return what the closest common generalization costs at least, for any class of a block; stop above a limit."""
+    """Return a lower bound of the cost of merging with any class of a block; stop when it exceeds `limit`."""
     total, differs = np.int64(0), False
     for plane in range(len(query)):
         if forest.starts[plane]:
@@ -200,12 +203,12 @@ def _bound(forest, masks, query, limit):
 
 @jit
 def _distances(forest, planes, query, differs, sums):
-    """Fill `sums[lane]` with the cost a row of merging with the class in each lane of a block; return the least."""
+    """Fill `sums[lane]` with the cost per row of merging with the class in each lane of a block; return the least."""
     width = len(sums)
-    # Here and below no array is assigned to a slice: the words of its error would be compiled, which takes seconds.
+    # No array is assigned to a slice here or below: Numba would compile the error message for it, which takes seconds.
     for lane in range(width):
         sums[lane] = 0
-    # Inside a column, whoever differs on one level differs on all below it.
+    # Within a column, a class that differs on one level differs on all lower ones.
     for plane in range(len(query)):
         byte, weight, bytes_ = query[plane], forest.weights[plane], planes[plane]
         if forest.starts[plane]:
@@ -226,7 +229,7 @@ def _distances(forest, planes, query, differs, sums):
 @inner
 def _meet(forest, first, second):
     """Return the lowest common ancestor of two nodes."""
-    # The lower of the two goes up, both where they are level.
+    # The lower of the two moves up; both move where they are on the same level.
     while first != second:
         low, high = forest.level[first], forest.level[second]
         if low <= high:
@@ -246,7 +249,7 @@ def _steps(forest, state, slot, other):
 
 @inner
 def _unite(forest, state, slot, partner, wanted):
-    """Make one class of an erased class and rows of its partner, and of the class that has their tuple already."""
+    """Merge an erased class with `wanted` rows of its partner and any class that has the new tuple."""
     tuple_ = np.empty(state.nodes.shape[1], dtype=np.int32)
     for column in range(len(tuple_)):
         tuple_[column] = _meet(forest, state.nodes[slot, column], state.nodes[partner, column])
@@ -288,10 +291,10 @@ def _append(state, slot, start, stop):
 
 @inner
 def _cut(state, slot, wanted):
-    """Take rows from the front of a class; return the first and last of their pieces."""
+    """Remove `wanted` rows from the front of a class; return the first and last of their pieces."""
     start = piece = state.head[slot]
     state.sizes[slot] -= wanted
-    # The pieces from `start` to before `piece` are taken whole.
+    # Invariant: the pieces from `start` to before `piece` are taken whole.
     while state.counts[piece] < wanted:
         wanted -= state.counts[piece]
         piece = state.following[piece]
@@ -321,7 +324,7 @@ def _erase(state, slot):
 
 @inner
 def _write(forest, state, slot):
-    """Spell the tuple of a class in its planes and masks, sum up its cost, and enter it into the table."""
+    """Write the tuple of a class into its planes and masks, sum up its cost, and add it to the hash table."""
     block, lane = divmod(slot, state.planes.shape[2])
     plane, climbed = 0, np.int64(0)
     for column in range(state.nodes.shape[1]):
@@ -343,7 +346,7 @@ def _write(forest, state, slot):
 
 @inner
 def _find(forest, state, tuple_):
-    """Return where a class with a tuple lies, or -1. Entries of classes that have changed match nothing."""
+    """Return the slot of the class with a given tuple, or -1; table entries of classes that changed match nothing."""
     probe = _hash(forest, tuple_) & (len(state.table) - 1)
     while state.table[probe] >= 0:
         slot = state.table[probe]

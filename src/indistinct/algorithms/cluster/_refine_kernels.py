@@ -1,11 +1,11 @@
-"""Compiled summaries of classes: what a class costs, with a member more or less, and how members move.
+"""Numba kernels that summarize classes: their cost, and their cost with one member more or less.
 
-Members are *units*: cells, or the rows of a cell that are in one class. A class is a linked list of its units and, for
-each column, the lowest and highest rank among them; what a class costs a row is the sum of its columns' charges.
+Members are *units*: cells, or the rows of a cell that are in one class. A class is a linked list of its units with, for
+each column, the lowest and highest rank among them; its cost per row is the sum of its columns' charges.
 
-There is room for as many classes as units. With u units and d columns, `ranks` is u × d (int32), `counts` u (int64). In
-a state, `class_id`, `head`, `after`, `before`, `size` and `members` are u (int64), `low`, `high` and `distinct` u × d
-(int32), `charge` u × d and `total` u (float64), `once` and `twice` u × d (uint64), `free` u + 1 and `known` one more
+Arrays have room for as many classes as units. With u units and d columns, `ranks` is u × d (int32), `counts` u (int64).
+In a state, `class_id`, `head`, `after`, `before`, `size` and `members` are u (int64), `low`, `high` and `distinct` u ×
+d (int32), `charge` u × d and `total` u (float64), `once` and `twice` u × d (uint64), `free` u + 1 and `known` one more
 than `table` (int64). `tests/unit/algorithms/test_refine.py` compares the charges with those of the metric, and
 `tests/laws/test_refine.py` the lists and sizes with plain Python.
 """
@@ -17,24 +17,23 @@ import numpy as np
 from indistinct.algorithms.partition._by_loss_kernels import bits_of, highest_bit, lowest_bit
 from indistinct.machine import compiled
 
-# Nothing here allocates: the arrays of a search need no counted references, which take most of a compiler's time.
+# Nothing here allocates, so arrays need no reference counting, which takes most of the compile time.
 jit = compiled.jit(error_model="numpy", _nrt=False)
 inner = compiled.inner(error_model="numpy", _nrt=False)
-# A call hands over every array of its named tuples, which takes longer than what the innermost functions do.
+# Passing a named tuple passes all of its arrays, which takes longer than the innermost functions themselves.
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
-# A literal would be a type of its own, and what it is handed to compiled once more.
+# A literal would have its own type, and functions that take it would be compiled twice.
 NONE = np.int64(-1)
-# Up to so many members the values of a set are compared one by one.
+# # Up to this number of members, values are counted by comparing them pairwise.
 FEW = 32
 
 Units = namedtuple("Units", ["ranks", "counts"])
 """The members: ranks (u × d) and numbers of rows."""
 
 Charges = namedtuple("Charges", ["kind", "narrow", "floor", "offset", "stride", "table", "nodes"])
-"""What columns charge. Ranks below `floor` (missing values of ranges) cost nothing. `narrow` ones have few values.
+"""What columns charge. Ranks below `floor` (missing values of ranges) cost nothing.
 
-PAIRS: `table[offset + low * stride + high]`. TREE: `nodes` has each rank's ancestors, `table` their charges. LINE: the
-difference of two entries of `table`. SET: `table` by the number of distinct values, of `stride` in all.
+`narrow` columns have few values.
 """
 
 State = namedtuple(
@@ -57,11 +56,7 @@ State = namedtuple(
         "known",
     ],
 )
-"""The classes. `once` and `twice` have a bit for every value of a narrow column that one or two units hold.
-
-`free` is a stack of unused class numbers; its first entry is its height. `known` has for every value of a
-set, where the set's charges begin, when it was last met; its last entry counts the searches.
-"""
+"""The classes; `once` and `twice` have a bit for every value of a narrow column that one or two units have."""
 
 
 @inner
@@ -77,7 +72,7 @@ def charge_of(charges, j, low, high, distinct):
     if kind == LINE:
         return charges.table[offset + high] - charges.table[offset + low]
     level = 0
-    # On levels below `level` the two ranks have different ancestors.
+    # Invariant: below `level` the two ranks have different ancestors.
     while charges.nodes[offset + low * stride + level] != charges.nodes[offset + high * stride + level]:
         level += 1
     return charges.table[offset + low * stride + level]
@@ -85,13 +80,16 @@ def charge_of(charges, j, low, high, distinct):
 
 @inner
 def has_bit(word, rank):
-    """Return whether a word has the bit of a rank."""
+    """Return whether the bit of a rank is set in a word."""
     return (word >> np.uint64(rank)) & np.uint64(1) != 0
 
 
 @inner
 def holds_value(ranks, head, after, j, rank, but):
-    """Return whether a unit of a class other than `but` has a value; `head` is its first unit."""
+    """Return whether a unit of a class other than `but` has this rank in column j.
+
+    `head` is the first unit of the class.
+    """
     u = head
     while u != NONE:
         if u != but and ranks[u, j] == rank:
@@ -102,7 +100,7 @@ def holds_value(ranks, head, after, j, rank, but):
 
 @inner
 def charge_with(units, charges, state, c, u, limit):
-    """Return what a class would cost a row if a unit joined; infinity as soon as that is not below `limit`."""
+    """Return the cost per row of a class if a unit joined; infinity once it reaches `limit`."""
     total = 0.0
     for j in range(len(charges.kind)):
         rank = units.ranks[u, j]
@@ -123,7 +121,7 @@ def charge_with(units, charges, state, c, u, limit):
 
 @inner
 def bounds_without(units, charges, state, c, u, low, high, distinct):
-    """Write the ranks that a class would reach without one of its units, and count distinct values."""
+    """Write the ranks that a class would cover without one of its units, and its number of distinct values."""
     for j in range(len(charges.kind)):
         rank = units.ranks[u, j]
         low[j], high[j], distinct[j] = state.low[c, j], state.high[c, j], state.distinct[c, j]
@@ -144,7 +142,7 @@ def bounds_without(units, charges, state, c, u, low, high, distinct):
 
 @inner
 def _ends(held, floor):
-    """Return the lowest and highest value of a narrow column, from the floor up."""
+    """Return the lowest and highest value of a narrow column, values below the floor left out."""
     held = (held >> np.uint64(floor)) << np.uint64(floor)
     if held == 0:
         return 1 << 30, -1
@@ -165,7 +163,7 @@ def _reach(units, charges, state, c, j, but):
 
 @inner
 def charge_between(charges, low, high, distinct):
-    """Return what a class with these bounds costs a row."""
+    """Return the cost per row of a class with these bounds."""
     total = 0.0
     for j in range(len(charges.kind)):
         total += charge_of(charges, j, low[j], high[j], distinct[j])
@@ -174,9 +172,9 @@ def charge_between(charges, low, high, distinct):
 
 @inner
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
-    """Return what a class costs a row with one unit for another; the bounds are without the first.
+    """Return the cost per row of a class with unit `new` instead of unit `out`; the bounds are those without `out`.
 
-    It is infinity as soon as that is not below `limit`.
+    Infinity once it reaches `limit`.
     """
     total = 0.0
     for j in range(len(charges.kind)):
@@ -199,12 +197,12 @@ def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limi
 
 @inner
 def summarize_class(units, charges, state, c):
-    """Compute everything that is stored of a class from its units."""
+    """Recompute everything that is stored about a class from its units."""
     state.size[c], state.members[c], state.total[c] = 0, 0, 0.0
     columns = len(charges.kind)
     for j in range(columns):
         state.once[c, j] = state.twice[c, j] = np.uint64(0)
-    # `once` has the values of the units so far, `twice` those that two of them have.
+    # Invariant: `once` has the values of the units so far, `twice` those that at least two of them have.
     u = state.head[c]
     while u != NONE:
         state.size[c] += units.counts[u]
@@ -229,7 +227,7 @@ def summarize_class(units, charges, state, c):
 
 @inner
 def _count_values(units, charges, state, c, j):
-    """Return how many values of a column a class holds."""
+    """Return the number of distinct values of a column in a class."""
     found, few, base = 0, state.members[c] <= FEW, charges.offset[j]
     state.known[-1] += 1
     u = state.head[c]
@@ -249,7 +247,7 @@ def _count_values(units, charges, state, c, j):
 
 @inner
 def relabel(state, u, target):
-    """Move a unit between the lists of classes; the caller summarizes both."""
+    """Move a unit to the list of another class; the caller must summarize both."""
     source, before, after = state.class_id[u], state.before[u], state.after[u]
     if before == NONE:
         state.head[source] = after
@@ -269,7 +267,7 @@ def relabel(state, u, target):
 
 @inner
 def move(units, charges, state, u, target):
-    """Move a unit to another class."""
+    """Move a unit to another class and summarize both."""
     source = state.class_id[u]
     relabel(state, u, target)
     summarize_class(units, charges, state, source)
@@ -278,10 +276,10 @@ def move(units, charges, state, u, target):
 
 @jit
 def fill(units, charges, state, class_ids, classes):
-    """Set every unit into the class of its label."""
+    """Put every unit into the class that `class_ids` gives."""
     for c in range(len(state.head)):
         state.head[c] = NONE
-    # Units enter at the head, the last one first: each list ascends.
+    # Units are added at the head, the last one first, so that each list ascends.
     for u in range(len(class_ids) - 1, -1, -1):
         first = state.head[class_ids[u]]
         state.class_id[u], state.before[u], state.after[u] = class_ids[u], NONE, first
@@ -298,7 +296,7 @@ def fill(units, charges, state, class_ids, classes):
 
 
 def new_state(units: int, columns: int, charges: int) -> State:
-    """Return room for as many classes as there are units, and for so many charges."""
+    """Return a state with room for as many classes as units and for `charges` entries in the table of known charges."""
     lists = [np.zeros(units, dtype=np.int64) for _ in range(6)]
     ranks = [np.zeros((units, columns), dtype=np.int32) for _ in range(3)]
     free = np.zeros(units + 1, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Compiled sweep over pairs of classes: the members of both are divided anew, along the column where that costs least.
+"""Numba sweep over pairs of classes: the members of both are divided again, along the column where that costs least.
 
-What moves and swaps of single members cannot reach, because every step on the way costs more, is one step here. Units,
-charges, state and sweep are those of `_refine_kernels.py` and `_refine_sweep_kernels.py`, and so are the tests.
+This reaches in one step what moves and swaps of single members cannot, because each intermediate step costs more.
+Units, charges, state and sweep are those of `_refine_kernels.py` and `_refine_sweep_kernels.py`, and so are the tests.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ SPLIT, IMPROVE, REDIVIDE = range(3)
 
 @jit
 def run_sweep(units, charges, state, sweep, kind, start, stop):
-    """Run one kind of sweep over a stretch: a kernel of each would compile what they share three times."""
+    """Run one kind of sweep over a range of the order; one entry point avoids compiling the shared code three times."""
     if kind == SPLIT:
         split_classes(units, charges, state, sweep, start, stop)
     elif kind == IMPROVE:
@@ -34,7 +34,7 @@ def run_sweep(units, charges, state, sweep, kind, start, stop):
 
 @inner
 def redivide_classes(units, charges, state, sweep, start, stop):
-    """Divide every class in a stretch and one near it anew, if that costs less."""
+    """Redistribute the members of every class in a range and of one near it, where that lowers the cost."""
     columns = len(charges.kind)
     members, costs, masks = sweep.lists[0], sweep.costs[0], sweep.masks
     low, high, distinct = sweep.bounds[0, 0], sweep.bounds[1, 0], sweep.bounds[2, 0]
@@ -83,13 +83,13 @@ def redivide_classes(units, charges, state, sweep, start, stop):
 
 @inner
 def _ranked(units, state, a, b, j, members):
-    """List the members of two classes by their values of a column; return how many. Equal ones stand by number."""
+    """List the members of two classes by their values of a column and return how many there are; ties by number."""
     count = FIRST
     for c in (a, b):
         u = state.head[c]
         while u != NONE:
             rank, i = units.ranks[u, j], count
-            # Insertion: `members[:count]` ascend by value and, among equals, by number.
+            # Insertion sort: `members[:count]` ascend by value and, among equals, by number.
             while i > 0:
                 other = units.ranks[members[i - 1], j]
                 if other < rank or (other == rank and members[i - 1] < u):
@@ -104,7 +104,7 @@ def _ranked(units, state, a, b, j, members):
 
 @inner
 def _divided(units, charges, state, a, b, members, count, smallest, least, costs, low, high, distinct, masks):
-    """Return what cutting this list in two gains at best, and how many are before the cut; nothing below `least`."""
+    """Return the best gain of cutting this list and the members before the cut; (0, -1) if not above `least`."""
     columns, whole = len(charges.kind), state.size[a] * state.total[a] + state.size[b] * state.total[b]
     all_rows = state.size[a] + state.size[b]
     best, cut, count_left = least, NONE, 0
@@ -112,7 +112,7 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
         rows = 0
         for j in range(columns):
             low[j], high[j], distinct[j], masks[j] = 1 << 30, -1, 0, np.uint64(0)
-        # `low`, `high`, `distinct` and `masks` describe the members before i, from the front or from the back.
+        # `low`, `high`, `distinct` and `masks` describe the members before i, counted from the front or from the back.
         for i in range(count):
             place = count - 1 - i if backward else i
             u = members[place]
@@ -136,7 +136,7 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
                 total += charge_of(charges, j, low[j], high[j], distinct[j])
             if not backward:
                 costs[i] = rows * total
-                if costs[i] >= whole - best:  # more members only cost more
+                if costs[i] >= whole - best:  # further members only add cost
                     count_left = i
                     break
                 count_left = i + 1
@@ -151,7 +151,7 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
 
 @inner
 def _apply(units, charges, state, sweep, a, b, members, count, cut):
-    """Give one class the members before the cut and the other the rest, each keeping some of its own."""
+    """Assign the members before the cut to one class and the rest to the other, each keeping some of its own."""
     mine, theirs = False, False
     for i in range(count):
         mine |= i < cut and state.class_id[members[i]] == a

@@ -1,12 +1,14 @@
-"""Compiled sweeps: moves, swaps, dissolved and split classes, each applied at once if the classes then cost less.
+"""Numba sweeps of local search.
 
-Candidates are found along an order of all units: the classes of the units that stand near a unit there. Classes keep at
-least `smallest` rows. Where a model looks at more than sizes, sweeps are *guarded*: no class changes twice in a sweep,
-and `log` says what was done (transaction, unit, class it came from), so that what the model refuses can be undone.
+Moves, swaps, dissolved and split classes, each applied at once if it lowers the cost.
 
-Units, charges and state are those of `_refine_kernels.py`. After every change the summaries of the classes it touched
-are computed anew, so that between two candidates all of `state` is what the labels say; that is what
-`tests/laws/test_refine.py::test_what_is_known_of_classes_stays_true` recomputes in plain Python.
+Candidate classes are those of the units nearby in an order of all units. Classes keep at least `smallest` rows. Where a
+model looks at more than sizes, sweeps are *guarded*: no class changes twice in a sweep, and `log` records each change
+(transaction, unit, class it came from), so that changes that the model refuses can be undone.
+
+Units, charges and state are those of `_refine_kernels.py`. After every change the summaries of the affected classes are
+recomputed, so that between two candidates `state` agrees with the labels;
+`tests/laws/test_refine.py::test_what_is_known_of_classes_stays_true` checks that in plain Python.
 """
 
 from collections import namedtuple
@@ -28,7 +30,7 @@ from indistinct.algorithms.cluster._refine_kernels import (
 )
 from indistinct.algorithms.partition._cut_order_kernels import sort_keys
 
-# Classes of more units are not searched for partners of a swap.
+# Classes with more units are not searched for swap partners.
 MANY = 64
 
 Sweep = namedtuple(
@@ -52,14 +54,7 @@ Sweep = namedtuple(
         "masks",
     ],
 )
-"""One sweep: the order and each unit's place in it, how far to look, the smallest class and gain, and the turn.
-
-By unit, int64: `order`, its inverse `place`, and `rest`, until which turn the unit is left alone. By class, int64: the
-marks `seen` and `locked`. `log` is lines × 3 (int64). `tally` (8, int64) counts marks, transactions, lines of the log,
-and moves, swaps, dissolved, split and redivided classes. The others are what a sweep works in: `lists` of units (3 ×
-units, int64) and what their beginnings cost (`costs`, 2 × units, float64), `bounds` (3 × 2 × columns, int64), the low
-and high ranks and numbers of values of two classes, and `masks` (columns, uint64).
-"""
+"""One sweep: the order and each unit's position in it, the search distance, the smallest class and gain, the turn."""
 
 MARK, TRANSACTIONS, LINES, MOVES, SWAPS, DISSOLVED, SPLITS, REDIVIDED = range(8)
 FIRST = np.int64(0)
@@ -67,7 +62,7 @@ FIRST = np.int64(0)
 
 @inner
 def improve(units, charges, state, sweep, start, stop):
-    """Try to better every unit in a stretch of the order."""
+    """Try to move or swap every unit in a range of the order, or to dissolve its class."""
     low, high, distinct = sweep.bounds[0], sweep.bounds[1], sweep.bounds[2]
     for p in range(start, stop):
         u = sweep.order[p]
@@ -80,7 +75,7 @@ def improve(units, charges, state, sweep, start, stop):
             gain = state.size[c] * state.total[c] - left * charge
             if _try_move(units, charges, state, sweep, u, gain):
                 continue
-        # A swap is found from the side of a unit that sticks out of its class.
+        # A swap is tried only for a unit that widens its class.
         if charge < state.total[c] and _try_swap(units, charges, state, sweep, u, low, high, distinct):
             continue
         if state.head[c] == u:
@@ -94,7 +89,7 @@ def _closed(sweep, c):
 
 @inner
 def _note(sweep, u, source, number):
-    """Write one moved unit into the log; number 0 begins a transaction."""
+    """Add one moved unit to the log; number 0 begins a transaction."""
     if number == 0:
         sweep.tally[TRANSACTIONS] += 1
     if sweep.guarded:
@@ -105,7 +100,7 @@ def _note(sweep, u, source, number):
 
 @inner
 def _candidate(state, sweep, p, step):
-    """Return the class at a place of the order if it is another one that was not seen since the last mark."""
+    """Return the class at position `p + step` of the order, or -1 if it is locked or was seen since the last mark."""
     q = p + step
     if q < 0 or q >= len(sweep.order):
         return NONE
@@ -118,11 +113,11 @@ def _candidate(state, sweep, p, step):
 
 @inner
 def _nearest(units, charges, state, sweep, u, limit):
-    """Return the class that a unit joins at the least cost below a limit, and that cost."""
+    """Return the class that a unit joins at the least cost below `limit`, and that cost."""
     best, rows, p = NONE, units.counts[u], sweep.place[u]
     sweep.tally[MARK] += 1
     sweep.seen[state.class_id[u]] = sweep.tally[MARK]
-    # `best` costs least of the classes that were met, and `limit` is that cost.
+    # Invariant: `best` is the cheapest class seen so far, and `limit` its cost.
     for reach in range(1, sweep.window + 1):
         for side in range(2):
             c = _candidate(state, sweep, p, reach if side else -reach)
@@ -137,7 +132,7 @@ def _nearest(units, charges, state, sweep, u, limit):
 
 @inner
 def _try_move(units, charges, state, sweep, u, gain):
-    """Move a unit to another class if what it joins costs less than what leaving gains."""
+    """Move a unit to another class if joining it costs less than leaving gains."""
     if gain <= sweep.least:
         return False
     source = state.class_id[u]
@@ -153,7 +148,7 @@ def _try_move(units, charges, state, sweep, u, gain):
 
 @inner
 def _try_swap(units, charges, state, sweep, u, low, high, distinct):
-    """Exchange a unit for the one of a nearby class that makes both classes cost least together."""
+    """Swap a unit with the unit of a nearby class that lowers the cost of both classes most."""
     a, p, best, partner = state.class_id[u], sweep.place[u], sweep.least, NONE
     sweep.tally[MARK] += 1
     sweep.seen[a] = sweep.tally[MARK]
@@ -184,7 +179,7 @@ def _try_swap(units, charges, state, sweep, u, low, high, distinct):
 
 @inner
 def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
-    """Return what exchanging two units gains, or nothing if that is not above `least` or makes a class too small."""
+    """Return the gain of swapping two units; 0 if it is not above `least` or makes a class too small."""
     a, b = state.class_id[u], state.class_id[v]
     size_a = state.size[a] - units.counts[u] + units.counts[v]
     size_b = state.size[b] - units.counts[v] + units.counts[u]
@@ -202,7 +197,7 @@ def _swap_gain(units, charges, state, sweep, u, v, least, low, high, distinct):
 
 @inner
 def _try_dissolve(units, charges, state, sweep, a):
-    """Send every unit of a class to another one if that costs less than the class; undo it otherwise."""
+    """Move every unit of a class to other classes if that costs less than the class; otherwise undo it."""
     count, left = state.members[a], state.size[a] * state.total[a]
     moved, first = sweep.lists[0], sweep.tally[LINES]
     u = state.head[a]
@@ -210,7 +205,7 @@ def _try_dissolve(units, charges, state, sweep, a):
         moved[i] = u
         u = state.after[u]
     done = FIRST
-    # `left` is what the class cost less what its first `done` units cost where they went.
+    # Invariant: `left` is the cost of the class minus the cost that its first `done` units add where they went.
     while done < count:
         target, cost = _nearest(units, charges, state, sweep, moved[done], left - sweep.least)
         if target == NONE:
@@ -237,7 +232,7 @@ def _try_dissolve(units, charges, state, sweep, a):
 
 @inner
 def split_classes(units, charges, state, sweep, start, stop):
-    """Split every class in a stretch that costs less in two parts: along one column, where that gains most."""
+    """Split every class in a range that costs less in two parts, along the column where that gains most."""
     for c in range(start, stop):
         count = state.members[c]
         if count < 2 or state.size[c] < 2 * sweep.smallest or _closed(sweep, c) or state.total[c] <= 0:
@@ -262,7 +257,7 @@ def split_classes(units, charges, state, sweep, start, stop):
 
 @inner
 def _rank(units, members, count, j, ranked):
-    """List members by their values of a column, equal ones in the order that they have."""
+    """List members by their values of a column; ties keep their order."""
     for i in range(count):
         ranked[i] = np.int64(units.ranks[members[i], j]) * count + i
     sort_keys(ranked, count)
@@ -272,7 +267,7 @@ def _rank(units, members, count, j, ranked):
 
 @inner
 def _cut_off(units, charges, state, sweep, c, side, count):
-    """Give the first units of a list a class of their own."""
+    """Move the first units of a list to a new class."""
     new = state.free[state.free[0]]
     state.free[0] -= 1
     for i in range(count):
@@ -286,12 +281,12 @@ def _cut_off(units, charges, state, sweep, c, side, count):
 
 @inner
 def _best_cut(units, charges, state, sweep, c, members, count):
-    """Return what cutting a class in this order of its members gains at best, and how many are before the cut."""
+    """Return the largest gain of cutting a class in this order of members, and the number of members before the cut."""
     whole, sizes, forward, backward = state.size[c] * state.total[c], sweep.lists[2], sweep.costs[0], sweep.costs[1]
     for costs, last in ((backward, count - 1), (forward, FIRST)):
         _run_costs(units, charges, state, sweep, members, count, last, costs)
     best, cut = 0.0, NONE
-    # `forward[i - 1]` is what the first i members cost, `backward[count - i - 1]` what the others do.
+    # `forward[i - 1]` is the cost of the first i members, `backward[count - i - 1]` that of the others.
     for i in range(1, count):
         if sizes[i - 1] < sweep.smallest or sizes[count - 1] - sizes[i - 1] < sweep.smallest:
             continue
@@ -303,7 +298,7 @@ def _best_cut(units, charges, state, sweep, c, members, count):
 
 @inner
 def _run_costs(units, charges, state, sweep, members, count, first, costs):
-    """Write what the first members of a list cost as a class, for every number of them, and their rows.
+    """Write the cost as one class of the first i members of a list, for every i, and their rows.
 
     The list is read from `first` on, which is its beginning or its end.
     """
@@ -327,8 +322,8 @@ def _run_costs(units, charges, state, sweep, members, count, first, costs):
 
 @jit
 def undo(units, charges, state, sweep, refused):
-    """Take back the transactions of the log that were refused, the last one first, and let their units rest."""
-    # The last change first: each unit returns to its class as the class was when the unit left.
+    """Undo the refused transactions of the log, and exclude their units from the next sweeps."""
+    # The last change first: each unit returns to a class that is as it was when the unit left.
     for line in range(sweep.tally[LINES] - 1, -1, -1):
         if not refused[sweep.log[line, 0]]:
             continue
@@ -341,7 +336,7 @@ def undo(units, charges, state, sweep, refused):
 
 @inner
 def _revive(state, c):
-    """Take a class number off the stack of unused ones."""
+    """Remove a class number from the stack of unused ones."""
     for i in range(state.free[0], 0, -1):
         if state.free[i] == c:
             state.free[i] = state.free[state.free[0]]

@@ -1,8 +1,9 @@
-"""Compiled loops of the roll-up: clusters that are too small are grouped at one lift after the other.
+"""Numba loops of the roll-up: clusters that are too small are grouped at one lift after another.
 
-A lift says for each column how many levels values go up. `leaves` is cells × columns (int32), `sizes` and `class_ids`
-are by cell (int64), `lifts` lifts × columns (int32), `words` (uint64) random words whose sum over the columns names a
-group. The plain twin is `_by_model` in `two_level.py`; `tests/laws/test_two_level.py` compares both.
+A lift is a number of levels for each column by which values are generalized. `leaves` is cells × columns (int32),
+`sizes` and `class_ids` have one entry per cell (int64), `lifts` is lifts × columns (int32), `words` (uint64) are random
+words whose sum over the columns identifies a group. `_by_model` in `two_level.py` does the same in plain NumPy;
+`tests/laws/test_two_level.py` compares both.
 """
 
 import numpy as np
@@ -14,10 +15,10 @@ MIX = np.uint64(0x9E3779B97F4A7C15)
 
 @jit
 def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, class_ids):
-    """Give every cell without a label that finds company at one of the lifts the label of its group's first cell.
+    """At each lift, label the cells whose group is large enough with the group's first cell; return the lifts tried.
 
-    `words[offsets[j] + lift * widths[j] + leaf]` is a column's part of the word that names a group. `class_ids` is -1
-    where there is no label, and stays so where no lift sufficed. Returns the number of lifts that were tried.
+    `words[offsets[j] + lift * widths[j] + leaf]` is a column's part of the word that identifies a group. `class_ids` is
+    -1 for cells without a label, and remains -1 where no lift sufficed.
     """
     pending, codes = _pending(leaves, class_ids)
     left, rows = len(pending), 0
@@ -30,7 +31,8 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
     keys, stamps = np.empty(1 << bits, dtype=np.uint64), np.zeros(1 << bits, dtype=np.int64)
     totals, owners = np.empty(1 << bits, dtype=np.int64), np.empty(1 << bits, dtype=np.int64)
     slots, names, lift = np.empty(left, dtype=np.int64), np.zeros(left, dtype=np.uint64), np.full(len(widths), -1)
-    # `pending[:left]` are the cells without a label, of `rows` rows; `names` are their groups at the lift before.
+    # Invariant: `pending[:left]` are the cells without a label, with `rows` rows; `names` are their groups at the last
+    # lift.
     for tried in range(len(lifts)):
         if rows < smallest:
             return tried
@@ -39,7 +41,7 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
         for i in range(left):
             word = names[i]
             slot = np.int64((word * MIX) >> shift)
-            # A slot with an older stamp is free: nothing is cleared between lifts.
+            # A slot with an older stamp is free, so that nothing is cleared between lifts.
             while stamps[slot] == tried + 1 and keys[slot] != word:
                 slot = (slot + 1) & mask
             if stamps[slot] != tried + 1:
@@ -71,7 +73,7 @@ def _pending(leaves, class_ids):
 
 @inner
 def _rename(names, codes, left, words, offsets, widths, lift, wanted):
-    """Name the groups of another lift: of sixty columns a few change from one lift to the next."""
+    """Update the group words for another lift; only the columns whose level changed are recomputed."""
     for j in range(len(widths)):
         if lift[j] != wanted[j]:
             new, old = offsets[j] + wanted[j] * widths[j], offsets[j] + lift[j] * widths[j]
@@ -86,9 +88,9 @@ def _rename(names, codes, left, words, offsets, widths, lift, wanted):
 
 @inner
 def _settle(pending, codes, names, slots, left, totals, owners, sizes, smallest, class_ids):
-    """Label the cells of large groups and close the ranks of the others; return how many cells and rows remain."""
+    """Label the cells of large groups and compact the others; return how many cells and rows remain."""
     kept, rows = 0, 0
-    # `pending[:kept]` stay without a label, in their order.
+    # Invariant: `pending[:kept]` remain without a label, in their order.
     for i in range(left):
         if totals[slots[i]] >= smallest:
             class_ids[pending[i]] = owners[slots[i]]

@@ -1,9 +1,9 @@
-"""Children of parts in native code: which there are, how many rows they spare, and which rows these are.
+"""Numba kernels of top-down specialization: the children of parts, their rows, and the rows that stay behind.
 
-A part is a run of pieces: `cells` and `counts` (int64), `starts` where each part begins. `codes` and `ranks` give a
+A part is a run of pieces: `cells` and `counts` (int64), and `starts` where each part begins. `codes` and `ranks` give a
 column's value of every cell and its position in the order of leaves, `ancestors` is values × levels (int32). Children
-are numbered through all parts; those of part p are `bounds[p]:bounds[p + 1]` (int64). The twin moves rows one by one
-down literal hierarchies; `tests/oracle/test_top_down.py` compares both.
+are numbered across all parts; part p has the children `bounds[p]:bounds[p + 1]` (int64). The reference moves rows one
+by one down literal hierarchies; `tests/oracle/test_top_down.py` compares both.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ NOBODY = -1
 
 @jit
 def tally(pieces, codes, ranks, ancestors, groups):
-    """Find the children of each part in a column, numbered by first occurrence through all parts.
+    """Find the children of each part in a column, numbered across all parts by first occurrence.
 
     `pieces` are cells, counts and starts of parts, `codes` the column's value of every cell. Write the child of each
     piece; return each part's first child, and for each child its node and its rows.
@@ -33,7 +33,7 @@ def tally(pieces, codes, ranks, ancestors, groups):
             if ranks[code] > ranks[high]:
                 high = code
         level = 0
-        # The lowest and the highest leaf meet where all leaves between them do.
+        # The lowest and the highest leaf have the same common ancestor as all leaves between them.
         while ancestors[low, level] != ancestors[high, level]:
             level += 1
         level = max(level - 1, 0)
@@ -53,7 +53,7 @@ def tally(pieces, codes, ranks, ancestors, groups):
 
 @jit
 def score(starts, counts, groups, taken, children):
-    """Return how many rows of each part stay in its children, and in how many of them."""
+    """Return how many rows of each part stay in its children, and in how many of its children."""
     rows = np.zeros(len(starts) - 1, dtype=np.int64)
     branches = np.zeros(len(starts) - 1, dtype=np.int64)
     alive = np.zeros(children, dtype=np.bool_)
@@ -69,7 +69,9 @@ def score(starts, counts, groups, taken, children):
 
 @jit
 def unspecialize(bounds, values, sizes, k, taken):
-    """Take rows out of the children of each part until what is left over has `k` rows or none; write how many.
+    """Remove rows from the children of each part until the remainder has `k` rows or none.
+
+    Write how many rows leave.
 
     A row is taken from the largest child that can spare one (ties: the one that comes first); if none can, the
     smallest child (ties: by value) is dissolved.
@@ -80,7 +82,7 @@ def unspecialize(bounds, values, sizes, k, taken):
         for child in range(start, stop):
             taken[child] = sizes[child] if sizes[child] < k else 0
             rest += taken[child]
-        # `rest` rows were taken out so far; each turn takes one more, or a whole child.
+        # Invariant: `rest` rows were removed so far; each iteration removes one more, or a whole child.
         while 0 < rest < k:
             largest, smallest = NOBODY, NOBODY
             for child in range(start, stop):
@@ -105,7 +107,7 @@ def unspecialize(bounds, values, sizes, k, taken):
 
 @jit
 def take_first(counts, groups, wanted, taken):
-    """Write how many rows of each piece make up the first `wanted[group]` rows of its group."""
+    """Write for each piece how many of its rows are among the first `wanted[group]` rows of its group."""
     missing = wanted.copy()
     for piece in range(len(counts)):
         taken[piece] = min(counts[piece], missing[groups[piece]])

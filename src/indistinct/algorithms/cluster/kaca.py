@@ -1,7 +1,7 @@
 """KACA: clustering by attribute hierarchies (Li, Wong, Fu, Pei 2006 and 2008).
 
-Every class that does not satisfy the model yet joins the class that costs least to be united with, measured by how far
-their rows climb in the hierarchies.
+Every class that does not satisfy the model yet is merged with its nearest class, by the distance that the rows climb in
+the hierarchies.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, IMPORTANCE, SCHEME, STUB
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.metrics.loss import Scheme
 from indistinct.parameters import check_parameters
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema
 
@@ -31,7 +31,7 @@ class KACA(Algorithm):
     The nearest class is searched among all classes, so time grows with the square of the number of cells: use
     `top-down-kaca` or `two-level` for large tables.
 
-    Guarantees: every class satisfies the model, also one that gave rows away, and no row is suppressed.
+    Guarantees: every class satisfies the model, including one that gave rows away, and no row is suppressed.
 
     Raises
     ------
@@ -65,12 +65,12 @@ class KACA(Algorithm):
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise where a column is important that is no quasi-identifier."""
+        """Raise `SchemaError` if a column with a weight is not a quasi-identifier."""
         self.importance.check(schema.quasi)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Stubs split equal vectors, so recodings with them fit one table only."""
+        """With `stub`, rows with equal values may be split, so that recodings fit one table only."""
         whole = not self.stub
         return AlgorithmTraits(
             local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
@@ -79,8 +79,7 @@ class KACA(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta, importance=self.importance)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         frequencies, model, forest = problem.frequencies, problem.model, forest_of(space)
         cells, nodes = np.arange(len(frequencies)), space.cells + forest.offsets
 

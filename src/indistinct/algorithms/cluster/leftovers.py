@@ -1,4 +1,4 @@
-"""What is left when a roll-up ends: cells that satisfy the model nowhere join the classes nearest to them."""
+"""Merge the cells left over by a roll-up, which satisfy the model at no lift, with the nearest classes."""
 
 from dataclasses import dataclass, replace
 
@@ -9,13 +9,13 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 
-# So many of the nearest classes are asked at once whether they still satisfy the model with a cell in them.
+# Number of nearest classes that the model judges in one call.
 ASKED = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Settled:
-    """The classes so far: cells, their labels (-1 for those left over), and each class's tuple and rows."""
+    """The classes so far: cells, their labels (-1 for leftovers), and each class's tuple and rows."""
 
     class_ids: Codes
     tuples: Codes
@@ -23,10 +23,12 @@ class Settled:
 
 
 def attach(space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool) -> Pieces:
-    """Return the classes after every cell found one; with `stub` the rows of a cell may be in two.
+    """Return the classes after every leftover cell was assigned.
 
-    Cells that are left join one by one the nearest class that then satisfies the model; `together`, or where none
-    does, they join as one cluster, until the model holds.
+    With `stub` the rows of a cell may be in two classes.
+
+    Each leftover cell joins the nearest class that then satisfies the model. With `together`, or where there is no such
+    class, the leftovers join as one cluster, and further classes are merged until the model holds.
     """
     if stub and space.problem.model.traits.sizes_only and (class_ids < 0).any():
         return _attach_stub(space, _classes_of(space, class_ids))
@@ -39,7 +41,7 @@ def attach(space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool)
 
 
 def _classes_of(space: ClusterSpace, class_ids: Codes) -> Settled:
-    """Return dense labels and the classes that they make."""
+    """Return dense labels and the classes that they define."""
     distinct, dense = np.unique(class_ids, return_inverse=True)
     missing = int(distinct[0] < 0)
     dense = dense.astype(np.int64) - missing
@@ -49,14 +51,14 @@ def _classes_of(space: ClusterSpace, class_ids: Codes) -> Settled:
 
 
 def _distances(space: ClusterSpace, found: Settled, cells: Codes, given: Codes) -> Codes:
-    """Return what uniting a cluster with so many rows of each class costs the rows of both."""
+    """Return, for each class, the cost of merging the cluster of `cells` with `given` rows of that class."""
     own, rows = space.tuple_of(cells), int(space.problem.frequencies.counts[cells].sum())
     climbed = space.climbed(space.meet(found.tuples, own[None, :]))
     return np.asarray(rows * (climbed - space.climbed(own)) + given * (climbed - space.climbed(found.tuples)))
 
 
 def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
-    """Let a cell join the nearest class that satisfies the model with it; leave it where none does."""
+    """Assign a cell to the nearest class that satisfies the model with it; leave it where there is none."""
     nearest = np.argsort(_distances(space, found, np.array([cell]), found.classes.sizes), kind="stable")
     cells, model = space.problem.frequencies.classes, space.problem.model
     for start in range(0, len(nearest), ASKED):
@@ -72,7 +74,7 @@ def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
 
 
 def _join_pairs(first: Classes, second: Classes) -> Classes:
-    """Return the classes of pairs: the rows of `first[i]` and `second[i]` together."""
+    """Return the unions of `first[i]` and `second[i]` as classes."""
     count = len(first)
     pairs = np.tile(np.arange(count, dtype=np.int32), 2)
     histograms = {}
@@ -89,7 +91,7 @@ def _join_pairs(first: Classes, second: Classes) -> Classes:
 
 
 def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
-    """Unite all that is left with the nearest class; it is left again if the model does not hold yet."""
+    """Merge all leftovers with the nearest class; they remain leftovers if the model does not hold yet."""
     cells = np.flatnonzero(found.class_ids < 0)
     nearest = int(np.argmin(_distances(space, found, cells, found.classes.sizes)))
     joined = np.concatenate([cells, np.flatnonzero(found.class_ids == nearest)])
@@ -101,7 +103,7 @@ def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
 
 
 def _attach_stub(space: ClusterSpace, found: Settled) -> Pieces:
-    """Let what is left take the rows it needs from the nearest class that can spare them, or all of one that cannot."""
+    """Give the leftovers the rows that they need from the nearest class that can spare them, or a whole class."""
     cells, counts = np.flatnonzero(found.class_ids < 0), space.problem.frequencies.counts
     own, smallest = int(counts[cells].sum()), space.problem.model.smallest
     lacking = np.where(own + found.classes.sizes >= 2 * smallest, smallest - own, found.classes.sizes)

@@ -1,4 +1,4 @@
-"""MDAV, microaggregation: classes of a fixed size of nearest rows (Domingo-Ferrer and Mateo-Sanz 2002).
+"""MDAV, microaggregation: classes of a fixed number of nearest rows (Domingo-Ferrer and Mateo-Sanz 2002).
 
 The generic form for mixed columns (Domingo-Ferrer and Torra 2005): numbers are standardized by their deviation, names
 are as far apart as in their hierarchy. The mean of a class may be published, or the range of its rows.
@@ -20,19 +20,17 @@ from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, NumericForms, QuasiColumn, importance_of
 from indistinct.recoding.kinds import ByCell, ByRow, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 
-# Tables of more rows are cut into blocks of at most so many, because time grows with the square of the rows.
+# Tables with more rows are divided into blocks of at most this size, because time grows with the square of the rows.
 BLOCK_ROWS = 50_000
-# Pairs of classes that are made between two reports of progress.
+# Number of pairs of classes between two reports of progress.
 TURNS = 64
-# The squared distance between a missing number and another one: what two rows have on average, in deviations.
+# Squared distance between a missing number and any number, in deviations: the average over pairs of rows.
 UNKNOWN = 2.0
 
 
@@ -88,20 +86,19 @@ class MDAV(Algorithm):
         object.__setattr__(self, "importance", importance_of(self.importance))
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise where a column is important that is no quasi-identifier."""
+        """Raise `SchemaError` if a column with a weight is not a quasi-identifier."""
         self.importance.check(schema.quasi)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Classes unite until a model holds, so that it must be monotone; parted rows fit one table only."""
+        """Classes are merged until a model holds, so it must be monotone; split rows fit one table only."""
         return AlgorithmTraits(
             local=True, monotone=True, splits=self.split, ranges=True, reusable=not self.split, tight=True
         )
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the classes of nearest rows."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         points = Points.of(problem, self.importance or problem.importance)
         k, counts = fewest_rows(problem.model), problem.frequencies.counts.astype(np.int64)
         made, done = [], 0
@@ -139,7 +136,7 @@ class MDAV(Algorithm):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """The cells of a problem as points: numbers, codes of names, how many of these there are, and their distances."""
+    """The cells of a problem as points: numbers, category codes, rows per cell, and the distance between points."""
 
     numbers: Codes
     codes: Codes
@@ -148,7 +145,7 @@ class Points:
 
     @classmethod
     def of(cls, problem: Problem, importance: Importance) -> "Points":
-        """Return the cells as points; a column is a number where it would be published as a range."""
+        """Return the cells as points; a column is numeric where it would be published as a range."""
         vectors, counts = problem.frequencies.vectors, problem.frequencies.counts
         ranged = [j for j, column in enumerate(problem.columns) if column.ranged]
         others = [j for j in range(len(problem.columns)) if j not in ranged]
@@ -172,7 +169,7 @@ class Points:
         return cls(numbers, np.ascontiguousarray(vectors[:, others], dtype=np.int32), sizes, space)
 
     def blocks(self, counts: Codes, k: int) -> list[Codes]:
-        """Return the cells in blocks of at most 50,000 rows, each cut at the median of its widest number.
+        """Return the cells in blocks of at most 50,000 rows, each divided at the median of its widest number.
 
         Without numbers a block is halved in the order of its vectors. Cells stay whole, and a block of fewer than 6k
         rows is not cut.
@@ -201,7 +198,7 @@ class Points:
         return None if at < 1 else (np.sort(block[order[:at]]), np.sort(block[order[at:]]))
 
     def classes_of(self, block: Codes, counts: Codes, *, k: int, whole: bool, progress: Progress) -> Pieces:
-        """Return the classes of the rows of some cells."""
+        """Return the classes of the rows of a block of cells."""
         if k == 1:
             return Pieces(block, None, counts, np.arange(len(block), dtype=np.int32))
         numbers, codes = np.ascontiguousarray(self.numbers[block]), np.ascontiguousarray(self.codes[block])
@@ -232,12 +229,12 @@ class Points:
         return Pieces(block[found[0]], None, found[1].copy(), found[2].astype(np.int32))
 
     def _scratch(self) -> tuple[Codes, Codes]:
-        """Return room for rows by column and name, and by level and node."""
+        """Return scratch arrays for rows by column and category, and by level and node."""
         most = int(self.sizes.max(initial=1))
         return np.zeros((len(self.sizes), most), np.int64), np.zeros((self.space.steps.shape[1], most), np.int64)
 
     def nearest_classes(self, pieces: Pieces, some: Codes) -> Codes:
-        """Return the class whose centre is nearest to that of each of some classes."""
+        """Return, for each of the classes `some`, the class with the nearest center."""
         order = np.argsort(pieces.class_ids, kind="stable")
         size = pieces.size
         starts = np.searchsorted(pieces.class_ids[order], np.arange(size + 1)).astype(np.int64)
@@ -254,7 +251,7 @@ class Points:
 
 
 def unite_with_nearest(problem: Problem, points: Points, pieces: Pieces, *, split: bool) -> Pieces:
-    """Return classes that satisfy the model: in rounds, each that breaks it joins the one with the nearest centre."""
+    """Merge each class that breaks the model with the class of the nearest center, in rounds, until all satisfy it."""
     if split:
         pieces = pieces.divided(problem.frequencies)
     while True:
@@ -299,7 +296,7 @@ def _numbers(column: QuasiColumn) -> Codes:
 
 
 def _deviation(numbers: Codes, counts: Codes) -> float:
-    """Return the standard deviation of the numbers that are known."""
+    """Return the standard deviation of the known numbers, weighted by their rows."""
     known = ~np.isnan(numbers)
     rows = counts[known].sum()
     if not rows:
@@ -309,7 +306,7 @@ def _deviation(numbers: Codes, counts: Codes) -> float:
 
 
 def _ancestors(column: QuasiColumn) -> Codes:
-    """Return the nodes above every code on each level; without a hierarchy a value is raw or it is not."""
+    """Return the ancestor of every code on each level; without a hierarchy the levels are the value and the star."""
     taxonomy = column.taxonomy or Suppression().bind(column.domain)
     check_rooted(taxonomy)
     return taxonomy.ancestors

@@ -1,7 +1,7 @@
-"""Merging each class that is not finished with its nearest one, until every class satisfies the model.
+"""Merge each class that breaks the model with its nearest class, until every class satisfies it.
 
-The classes live in arrays of native code (`_kernels`); here they are set up, and the loop is led for models that look
-at more than sizes.
+The classes are stored in arrays of the kernels; this module sets them up and runs the loop for models that look at more
+than sizes.
 """
 
 from collections import deque
@@ -21,11 +21,11 @@ from indistinct.frequencies.value import Classes, Histogram, Key
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 
-# Classes that have their turn between two reports of progress.
+# Number of classes handled between two reports of progress.
 TURNS = 1024
 
 Merged = tuple[Pieces, int]
-"""The classes that merging ends with, and how many merges that took."""
+"""The resulting classes, and the number of merges."""
 
 
 def merge_by_size(
@@ -47,7 +47,7 @@ def merge_by_size(
     state.queue[: len(small)], state.marks[_kernels.PUT] = small, len(small)
     while (taken := int(state.marks[_kernels.TAKEN])) < (put := int(state.marks[_kernels.PUT])):
         if progress is not None:
-            progress(taken / put)  # a turn adds at most one class that waits, so that the share never falls
+            progress(taken / put)  # each step adds at most one waiting class, so that the share never falls
         _kernels.gather(forest, state, k, stub, taken + TURNS)
     return members(state)
 
@@ -55,7 +55,7 @@ def merge_by_size(
 def merge_by_model(
     forest: Forest, cells: Codes, *, nodes: Codes, classes: Classes, model: Model, progress: Progress | None = None
 ) -> Merged:
-    """Merge whole classes until every class satisfies a model; `classes` are the cells as classes."""
+    """Merge whole classes until every class satisfies the model; `classes` are the cells as classes."""
     state = fresh_state(forest, cells, classes.sizes, nodes=nodes)
     books = _Books.of(classes)
     queue = deque(np.flatnonzero(model.violations(classes)).tolist())
@@ -90,7 +90,7 @@ def members(state: State) -> Merged:
 def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) -> State:
     """Return a state in which every cell is a class."""
     classes, width = nodes.shape
-    # A small table is one block of its own size, in steps that fill vector registers.
+    # A small table is one block of its own size, rounded up to fill vector registers.
     lanes = min(BLOCK, -(-max(classes, 1) // 32) * 32)
     blocks = -(-max(classes, 1) // lanes)
     slots, twice = blocks * lanes, 2 * classes + 1
@@ -120,7 +120,7 @@ def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) ->
 
 
 def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
-    """Return an order in which classes that agree near the roots of all columns lie together, to be passed over."""
+    """Return an order of slots in which classes that agree near the roots of all columns are close together."""
     bounds = np.append(np.flatnonzero(forest.starts), len(forest.starts))
     depths = np.diff(bounds)
     words, bits = np.zeros(len(nodes), dtype=np.uint64), 0
@@ -134,7 +134,7 @@ def _coarse_first(forest: Forest, nodes: Codes) -> Codes:
 
 
 def forest_of(space: ClusterSpace) -> Forest:
-    """Return the trees of a space in one numbering, with the bytes that spell the way to each node."""
+    """Return the trees of a space in one numbering, with the bytes that encode the path to each node."""
     spellings, weights = zip(*map(_spell, space.trees, space.cost), strict=True)
     offsets = starts_of([len(tree) for tree in space.trees]).astype(np.int32)
     digits = np.full((int(offsets[-1]), max(spelling.shape[1] for spelling in spellings)), ABSENT, dtype=np.uint8)
@@ -156,9 +156,9 @@ def forest_of(space: ClusterSpace) -> Forest:
 
 
 def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
-    """Spell each node by its place among the children on every level of its way, the highest level first.
+    """Return the bytes that encode the path from the root to each node, and the cost of a difference in each byte.
 
-    Return the bytes that lead from the root to each node, and what it costs to differ in each of them.
+    A byte is the position among the children of a node, the highest level first.
     """
     above, height = tree.above, len(tree.above) - 1
     planes: list[Codes] = []
@@ -167,7 +167,7 @@ def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
         places, most = _places(above[at, tree.leaf], above[at + 1, tree.leaf], len(tree))
         dear = int(cost[at + 1] - cost[at])
         if most <= 1:
-            # Nothing branches here: who differs on this level differs on the one above it.
+            # No node branches on this level: nodes that differ here differ on the level above.
             if weights:
                 weights[-1] += dear
             continue
@@ -184,7 +184,7 @@ def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
 
 
 def _places(nodes: Codes, parents: Codes, size: int) -> tuple[Codes, int]:
-    """Return the place of each node among the children of its parent, and the largest number of children."""
+    """Return the position of each node among the children of its parent, and the largest number of children."""
     pairs = np.unique(parents.astype(np.int64) * size + nodes)
     owners, children = np.divmod(pairs, size)
     starts = np.searchsorted(owners, owners)
@@ -207,7 +207,7 @@ class _Books:
         return cls(dict(enumerate(classes.sizes.tolist())), entries, classes)
 
     def unite(self, union: int, parts: set[int]) -> None:
-        """Add up the books of classes under one identity."""
+        """Add the sizes and histograms of the classes `parts` under the identity `union`."""
         self.sizes[union] = sum(self.sizes.pop(part) for part in parts)
         for books in self.entries.values():
             largest, *others = sorted((books.pop(part) for part in parts), key=len, reverse=True)
@@ -217,7 +217,7 @@ class _Books:
             books[union] = largest
 
     def broken(self, identity: int, model: Model) -> bool:
-        """Return whether a class breaks a model."""
+        """Return whether a class breaks the model."""
         if self.sizes[identity] < model.smallest:
             return True
         histograms = {}

@@ -1,7 +1,9 @@
-"""Local search from the classes of any algorithm: a metric falls while the model keeps holding.
+"""Local search that improves the classes of any algorithm.
 
-Members move between classes, change places, and whole classes are dissolved or split, as long as that costs less.
-Neighbours are found along orders of all cells, a new order of columns in every round.
+The loss falls while every class keeps satisfying the model.
+
+Members move between classes or are swapped, and whole classes are dissolved or split, as long as that lowers the loss.
+Neighbors are found along orders of all cells, with a new order of columns in every round.
 """
 
 from collections.abc import Mapping
@@ -31,12 +33,12 @@ STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
 )
 """The algorithms that a local search can start from."""
 BEST = "best"
-"""The start that is the better one of two-level clustering and Mondrian by loss."""
+"""The better start of two-level clustering and Mondrian by loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refine(Algorithm):
-    """Improve the classes of another algorithm by local search, for a number of seconds.
+    """Improve the classes of another algorithm by local search, within a limit of time or rounds.
 
     `start` is that algorithm, such as ``"mondrian:choose=loss"``; ``"best"`` is two-level clustering or Mondrian by
     loss, whichever loses less. `metric` is minimized: gcp, ncp, loss, iloss or distortion; precision is maximized. Two-
@@ -93,7 +95,10 @@ class Refine(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Splits equal vectors where the start does; columns without a hierarchy are published as by Mondrian."""
+        """Rows with equal values may be split where the start does so.
+
+        Columns without a hierarchy are treated as in Mondrian.
+        """
         starts = [starter.traits for starter in self._starters()]
         splits = any(start.splits for start in starts)
         monotone = all(start.monotone for start in starts)
@@ -107,9 +112,9 @@ class Refine(Algorithm):
         return tuple(dict.fromkeys(key for starter in self._starters() for key in starter.keys))
 
     def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the bettered classes, or the start's where that is not as good.
+        """Return the recoding of the improved classes, or the start's recoding where that has less loss.
 
-        Numbers, dates and declared orders are published as ranges, as by Mondrian, whatever the start publishes.
+        Numbers, dates and declared orders are published as ranges, as Mondrian does, whatever the start publishes.
         """
         started = replace(problem, progress=lambda share: problem.progress(0.2 * share))
         starters, suppresses = self._starters(), problem.suppression > 0
@@ -118,7 +123,7 @@ class Refine(Algorithm):
         return self.improve(problem, *(starter.find(started) for starter in starters))
 
     def improve(self, problem: Problem, *starts: Recoding) -> Recoding:
-        """Return what the search makes of the start that costs least, the first of equals."""
+        """Run the local search from the start with the least loss, the first of equals, and return its recoding."""
         metric, begun = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names), []
         for each in starts:
             assignment = assign(problem.frequencies, each)

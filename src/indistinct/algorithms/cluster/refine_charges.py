@@ -1,4 +1,4 @@
-"""What a metric charges the classes of a local search, as tables: no recoding is made to know a cost."""
+"""Tables of what a metric charges the classes of a local search, so that no recoding is built to compute a cost."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -15,15 +15,15 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import floor_of, meeting_levels
 
-# Domains of up to so many values have the charge of every pair of values in a table.
+# Domains of up to this number of values have a table with the charge of every pair of values.
 PAIRS_UP_TO = 512
 METRICS = ("gcp", "ncp", "loss", "iloss", "distortion", "precision")
-"""The metrics that are sums of what single cells are charged, which is what a local search can lower."""
+"""The metrics that are sums over cells, which local search can minimize."""
 BY_LEVEL = ("distortion", "precision")
 
 
 def cell_metric(text: str) -> CellMetric:
-    """Return the metric that a text spells; raise unless a local search can lower it."""
+    """Return the metric of a text; raise `ParameterError` unless local search can minimize it."""
     metric = parse_metric(text)
     if metric.name not in METRICS:
         raise ParameterError(
@@ -33,7 +33,7 @@ def cell_metric(text: str) -> CellMetric:
 
 
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
-    """Return what each column charges a class, by the ranks that its members reach."""
+    """Return what each column charges a class, as tables over the lowest and highest rank of its members."""
     kinds, strides, tables, nodes = zip(*(_column_charges(column, metric) for column in columns), strict=True)
     floors = [0 if metric.name in BY_LEVEL else floor_of(column) for column in columns]
     table = np.concatenate(tables).astype(np.float64)
@@ -44,10 +44,10 @@ def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
 
 
 def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, Codes, Codes]:
-    """Return a column's kind, stride, table of charges, and nodes beside them."""
+    """Return (kind, stride, table of charges, nodes of each rank) of a column."""
     size = len(column.domain)
     if not column.tree and not column.ranged:
-        # Classes of one, two, three … distinct values.
+        # Charges of classes with one, two, three … distinct values.
         leaves = np.arange(1, size + 1)
         ranks = np.zeros_like(leaves)
         table = metric.charge(
@@ -67,7 +67,7 @@ def _column_charges(column: QuasiColumn, metric: CellMetric) -> tuple[int, int, 
 
 
 def _ancestors(column: QuasiColumn) -> Codes:
-    """Return the node of every rank on each level; without a hierarchy a value is raw or it is not."""
+    """Return the node of every rank on each level; without a hierarchy the levels are the value and the star."""
     if column.taxonomy is not None:
         return column.taxonomy.ancestors[column.by_rank]
     ranks = np.arange(len(column.domain))
@@ -75,7 +75,7 @@ def _ancestors(column: QuasiColumn) -> Codes:
 
 
 def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
-    """Return what classes that reach from one rank to another would publish."""
+    """Return what classes that cover each range of ranks would publish."""
     ancestors = _ancestors(column)
     levels = meeting_levels(ancestors, low, high)
     leaves = high - low + 1
@@ -93,7 +93,7 @@ def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
 
 
 def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
-    """Return the raw values below nodes of the hierarchy."""
+    """Return a raw value below each node of the hierarchy."""
     found = np.ones(len(nodes), dtype=np.int64)
     for level, leaves in enumerate(column.taxonomy.leaves if column.taxonomy is not None else ()):
         found[levels == level] = leaves[nodes[levels == level]]

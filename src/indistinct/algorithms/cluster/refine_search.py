@@ -1,4 +1,4 @@
-"""The rounds of a local search: orders, sweeps, and the model's word on what the sweeps did."""
+"""The rounds of a local search: orders, sweeps, and undoing the changes that the model refuses."""
 
 import time
 
@@ -18,19 +18,19 @@ from indistinct.recoding.kinds import ByCell, ByRow, Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import Style
 
-# How far along an order neighbours are looked for, on either side: of single members, and of whole classes.
+# How many positions along an order neighbors are searched, on either side: of single members, and of whole classes.
 WINDOW, PAIR_WINDOW = 8, 2
 # Units that are tried between two looks at the clock.
 STRETCH = 1024
-# Gains below this share of a row's whole cost are taken for rounding.
+# Gains below this share of a row's whole cost are treated as rounding.
 LEAST = 1e-9
-# Pairs of classes are divided anew in every round, unless that brought less than this share of what moves and swaps
-# brought: then the next rounds go without. The first rounds bring most.
+# Pairs of classes are redivided in every round, unless that gained less than the share WORTH of what moves and swaps
+# gained; then the next RESTING rounds skip it. The first rounds gain most.
 WORTH, RESTING = 1 / 8, 3
 
 
 class LocalSearch:
-    """The state of a search: units, their classes, and what they cost."""
+    """The state of a search: units, their classes, and the costs of these."""
 
     def __init__(self, problem: Problem, assignment: Assignment, *, metric: CellMetric) -> None:
         self.problem, self.cells, self.counts = problem, assignment.cells, assignment.counts
@@ -40,7 +40,7 @@ class LocalSearch:
         charges = charges_of(problem.columns, metric)
         self.state = new_state(len(self.ranks), self.ranks.shape[1], len(charges.table))
         self._fill(assignment, charges, np.arange(self.ranks.shape[1]))
-        # Trials end as soon as they cost too much: the columns that cost most come first.
+        # Trials end as soon as they cost too much: the most expensive columns come first.
         self._fill(assignment, self.charges, np.argsort(-(self.state.size @ self.state.charge), kind="stable"))
         count = len(self.cells)
         self.guarded = not problem.model.traits.sizes_only
@@ -53,19 +53,19 @@ class LocalSearch:
         self.room = (np.empty((3, longest), dtype=np.int64), np.empty((2, longest)), bounds, masks)
 
     def _fill(self, assignment: Assignment, charges: Charges, columns: Codes) -> None:
-        """Set every unit into its class of the start, with the columns in an order of their own."""
+        """Put every unit into its class of the start, with the columns in the order `columns`."""
         self.units = Units(np.ascontiguousarray(self.ranks[:, columns]), assignment.counts.astype(np.int64))
         by_column = ("kind", "narrow", "floor", "offset", "stride")
         self.charges = charges._replace(**{name: getattr(charges, name)[columns] for name in by_column})
         fill(self.units, self.charges, self.state, assignment.class_ids.astype(np.int64), len(assignment.values))
 
     def run(self, *, seconds: float, rounds: int) -> None:
-        """Go through rounds until nothing helps any more, or a limit is reached; 0 seconds are no limit."""
+        """Run rounds until nothing improves or a limit is reached; 0 seconds mean no limit."""
         width = self.ranks.shape[1]
-        self._round(0, 0.0)  # compiles the kernels, which is not what the seconds are for
+        self._round(0, 0.0)  # compile the kernels before the clock starts
         deadline = time.monotonic() + seconds if seconds else np.inf
         idle, turn, cost = 0, 0, self.cost()
-        # Every column comes first twice before the search gives up.
+        # The search gives up only after every column came first twice without an improvement.
         while idle < 2 * width + 2 and turn < rounds and time.monotonic() < deadline:
             turn += 1
             self._round(turn, deadline)
@@ -77,11 +77,11 @@ class LocalSearch:
         self.problem.counters.update(dict(zip(names, self.tally[3:].tolist(), strict=True)), rounds=turn)
 
     def cost(self) -> float:
-        """Return what all classes cost."""
+        """Return the total cost of all classes."""
         return float(self.state.size @ self.state.total)
 
     def _round(self, turn: int, deadline: float) -> None:
-        """Split, then sweep along a new order."""
+        """Split classes, then sweep along a new order."""
         order = self._order(turn)
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
@@ -107,12 +107,12 @@ class LocalSearch:
             self.redivides = turn + 1 + RESTING
 
     def _order(self, turn: int) -> Codes:
-        """Return the units sorted by the columns in a new order, which depends on the number of the round alone."""
+        """Return the units sorted by the columns in a new order, which depends on the round number alone."""
         columns = np.random.default_rng(turn).permutation(self.ranks.shape[1])
         return np.lexsort([self.ranks[:, column] for column in columns]).astype(np.int64)
 
     def _ask(self, sweep: Sweep) -> None:
-        """Undo every transaction after which the model does not hold for a class that it touched."""
+        """Undo every transaction after which a class that it touched breaks the model."""
         lines = self.log[: self.tally[LINES]]
         if not len(lines):
             return

@@ -1,7 +1,7 @@
 """TopDown: specialize the whole table step by step as long as the model allows it (Wong, Li, Fu, Wang 2006).
 
-A part is split into the children of its node in one column. Children that break the model fall back into the
-remainder, and if the remainder breaks it, other children give rows or are dissolved until it does not.
+A part is divided into the children of its node in one column. Rows of children that break the model go back to the
+remainder; if the remainder breaks it, other children give rows or are dissolved until it holds.
 """
 
 from dataclasses import dataclass, replace
@@ -71,8 +71,7 @@ class TopDown(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the most specialized parts."""
         space = ClusterSpace(problem)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         if problem.model.traits.sizes_only:
             found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
         else:
@@ -82,14 +81,17 @@ class TopDown(Algorithm):
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> ClusterParts:
-    """Return the most specialized parts that satisfy the problem's model, rows moving by their sensitive values."""
+    """Return the most specialized parts that satisfy the problem's model.
+
+    Rows leave children by their sensitive values.
+    """
     model, whole = space.problem.model, Pieces.of(space.problem.frequencies)
     return specialize(space, whole, Leaving(space, model), least=model.smallest, again=again)
 
 
 @dataclass(frozen=True, eq=False)
 class Leaving:
-    """The rule of Wong et al. (2006) for rows that leave their child, for any model.
+    """The rule of Wong et al. (2006) by which rows leave a child, for any model.
 
     A row leaves if its child still satisfies the model without it: the one whose sensitive value is rarest in the
     remainder, then of the largest child, then the first. If none can leave, the smallest child is dissolved.
@@ -99,7 +101,7 @@ class Leaving:
     model: Model
 
     def __call__(self, parts: ClusterParts, children: Children) -> Codes:
-        """Return how many rows of each piece fall back into the remainder of their part."""
+        """Return how many rows of each piece go back to the remainder of their part."""
         size, pieces, frequencies = len(children.values), parts.pieces, self.space.problem.frequencies
         broken = self.model.violations(replace(pieces, class_ids=children.groups).classes(frequencies, size))
         self.space.problem.counters["checks"] += size
@@ -111,7 +113,7 @@ class Leaving:
         return taken
 
     def _repair_remainder(self, parts: ClusterParts, children: Children, part: int, broken: Codes) -> Codes:
-        """Return how many rows of each piece of one part leave, so that its remainder holds or is everything."""
+        """Return how many rows of each piece leave, so that the part's remainder satisfies the model or is all rows."""
         inside = slice(int(parts.starts[part]), int(parts.starts[part + 1]))
         start, stop = int(children.bounds[part]), int(children.bounds[part + 1])
         counts, child, joint = parts.pieces.counts[inside], children.groups[inside] - start, parts.pieces.joint
@@ -125,7 +127,7 @@ class Leaving:
         return from_the_front(counts, cell, gone.ravel())
 
     def broken(self, kinds: Codes, rows: Codes) -> Codes:
-        """Return which classes break the model, each given by how many rows of each joint code it has."""
+        """Return which classes break the model; a class is given by its rows of each joint code."""
         which, place = np.nonzero(rows)
         self.space.problem.counters["checks"] += len(rows)
         pieces = Pieces(which, kinds[place], rows[which, place], which)
@@ -133,13 +135,13 @@ class Leaving:
 
     @cached_property
     def codes(self) -> dict[Key, Codes]:
-        """Each key's part of every joint code."""
+        """Each key's component of every joint code."""
         joint = self.space.problem.frequencies.joint
         return {} if joint is None else dict(joint.codes)
 
     @cached_property
     def watched(self) -> dict[Key, Codes]:
-        """Which codes of each key the model protects."""
+        """For each key, which codes the model protects."""
         found: dict[Key, Codes] = {}
         histograms = self.space.problem.frequencies.classes.histograms
         for part in self.model.parts():
@@ -148,7 +150,7 @@ class Leaving:
         return found
 
     def rarity(self, kinds: Codes, rest: Codes) -> Codes:
-        """Return how often the protected values of each joint code occur in the remainder already."""
+        """Return how often the protected values of each joint code already occur in the remainder."""
         total = np.zeros(len(kinds), dtype=np.int64)
         for key, watched in self.watched.items():
             codes = self.codes[key][kinds]
@@ -159,7 +161,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """The rows of one part: `held[child, kind]`, and where the first of each come."""
+    """The rows of one part: `held[child, kind]`, and the position of the first row of each."""
 
     rule: Leaving
     kinds: Codes
@@ -167,7 +169,7 @@ class _Table:
     first: Codes
 
     def leave(self, broken: Codes, values: Codes) -> Codes:
-        """Return how many rows leave by child and kind."""
+        """Return how many rows leave, by child and kind."""
         left = self.held.copy()
         left[broken] = 0
         able = np.stack([self._able(row) for row in left])
@@ -191,7 +193,7 @@ class _Table:
         return self.held - left
 
     def _able(self, row: Codes) -> Codes:
-        """Return of which kinds a row can leave a child."""
+        """Return the kinds of which one row can leave a child without breaking the model."""
         able = np.zeros(len(row), dtype=bool)
         kinds = np.flatnonzero(row)
         if row.sum() > self.rule.model.smallest:

@@ -24,9 +24,9 @@ from indistinct.recoding.kinds import Recoding
 class TopDownKACA(Algorithm):
     """Merge classes as KACA does, but only inside parts of at least `part` rows, which TopDown finds first.
 
-    Left out, `part` is ten times the model's smallest class, and at least 200; as many rows as the table has give KACA
-    itself. Merging inside small parts is much faster and costs some detail. `stub`, `scheme` and `beta` are those of
-    KACA.
+    By default `part` is ten times the model's smallest class, and at least 200; with the number of rows of the table
+    the result is that of KACA. Merging inside small parts is much faster and costs some detail. `stub`, `scheme` and
+    `beta` are those of KACA.
 
     Guarantees: every class satisfies the model and no row is suppressed.
 
@@ -78,8 +78,7 @@ class TopDownKACA(Algorithm):
                 hint=f"part={max(10 * least, 200)} is what it would be if it were left out",
             )
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         size = min(self.part or max(10 * least, 200), problem.frequencies.rows)
         parts, forest = specialize_by_size(space, k=size), forest_of(space)
         problem.progress(0.3)
@@ -98,7 +97,7 @@ class TopDownKACA(Algorithm):
                 found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
             return found
 
-        # A cell is compared with all of its part.
+        # Time: every cell is compared with all cells of its part.
         shares = np.array_split(np.arange(len(parts)), workers())
         found = list(chain(*spread(merged, shares, rows=len(cells), weight=256)))
         space.problem.counters["merges"] += sum(merges for _, merges in found)
@@ -106,7 +105,7 @@ class TopDownKACA(Algorithm):
 
 
 def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
-    """Merge whole cells of a part; what breaks the model even as a whole part joins the nearest class anywhere."""
+    """Merge whole cells inside parts; a part that breaks the model as a whole joins the nearest class of any part."""
     model, nodes = space.problem.model, space.cells + forest.offsets
     groups, group_ids = np.unique(pieces.class_ids.astype(np.int64) * len(nodes) + pieces.cells, return_inverse=True)
     classes = replace(pieces, class_ids=group_ids).classes(space.problem.frequencies, len(groups))
@@ -128,7 +127,7 @@ def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
 
 
 def _class_of_each(pieces: Pieces) -> Codes:
-    """Return the class of every cell, each of which is one piece."""
+    """Return the class of every cell; each cell is one piece."""
     class_ids = np.empty(len(pieces), dtype=np.int32)
     class_ids[pieces.cells] = pieces.class_ids
     return class_ids

@@ -1,4 +1,4 @@
-"""Specializing parts of a table round by round: every part is split into the children of its node in one column."""
+"""Specialize parts of a table round by round: every part is divided into the children of its node in one column."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +15,8 @@ from indistinct.machine.arrays import Codes, starts_of
 class ClusterParts:
     """Parts of a table: part `i` owns pieces `starts[i]:starts[i + 1]`, in canonical order of their cells.
 
-    The class of a piece is its part. `tried` has the columns that a part was already specialized by.
+    The class of a piece is its part. `tried` (parts × columns) marks the columns by which a part was already
+    specialized.
     """
 
     pieces: Pieces
@@ -27,12 +28,12 @@ class ClusterParts:
 
     @classmethod
     def of(cls, pieces: Pieces, tried: Codes) -> "ClusterParts":
-        """Return the parts of pieces, as many as `tried` has rows; each has pieces."""
+        """Return the parts that the classes of pieces define; `tried` has one row for each part."""
         ordered = pieces.take(np.argsort(pieces.class_ids, kind="stable"))
         return cls(ordered, np.searchsorted(ordered.class_ids, np.arange(len(tried) + 1)), tried)
 
     def where(self, chosen: Codes) -> "ClusterParts":
-        """Return some of the parts."""
+        """Return the chosen parts."""
         pieces = self.pieces.take(chosen[self.pieces.class_ids])
         renumbered = replace(pieces, class_ids=(np.cumsum(chosen) - 1)[pieces.class_ids])
         return ClusterParts(renumbered, starts_of(np.diff(self.starts)[chosen]), self.tried[chosen])
@@ -43,7 +44,7 @@ class Children:
     """The children of every part in one column: piece `i` lies in child `groups[i]`.
 
     Part `p` owns children `bounds[p]:bounds[p + 1]`, in order of their first cells; `values` are their nodes on the
-    level below the part's own node. A part that has no children there is its own only child.
+    level below the part's own node. A part without children there is its own only child.
     """
 
     groups: Codes
@@ -53,13 +54,14 @@ class Children:
 
 
 Leave = Callable[[ClusterParts, Children], Codes]
-"""How rows fall back from children into the remainder of their part: so many rows of each piece."""
+"""A rule for rows that return from children to the remainder of their part: the number of rows of each piece."""
 
 
 def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, again: bool) -> ClusterParts:
-    """Specialize a whole table as long as rows can go down; with `again` also what is left over, by the other columns.
+    """Specialize the whole table until no row can go down; with `again`, also the remainders, by the other columns.
 
-    A part is one class or at least two of `least` rows each, so nothing is tried on one with fewer rows than that.
+    A part is one class or at least two classes of `least` rows, so parts with fewer than twice `least` rows are not
+    tried.
     """
     parts, finished = ClusterParts.of(whole, np.zeros((1, len(space.columns)), dtype=bool)), []
     while len(parts):
@@ -86,7 +88,7 @@ def specialize(space: ClusterSpace, whole: Pieces, leave: Leave, *, least: int, 
 
 
 def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> ClusterParts:
-    """Return the most specialized parts of at least `k` rows, as arithmetic on counts."""
+    """Return the most specialized parts of at least `k` rows, computed from counts alone."""
 
     def leave(parts: ClusterParts, children: Children) -> Codes:
         rows = np.zeros(len(children.values), dtype=np.int64)
@@ -100,7 +102,7 @@ def specialize_by_size(space: ClusterSpace, *, k: int, again: bool = False) -> C
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Best:
-    """The best column of every part, negative where there is none; for each piece its child and the rows that stay."""
+    """The best column of every part (-1 if there is none); for each piece its child and its rows that leave it."""
 
     column: Codes
     groups: Codes
@@ -108,7 +110,10 @@ class _Best:
 
 
 def _best(space: ClusterSpace, parts: ClusterParts, leave: Leave) -> _Best:
-    """Score the columns: most rows specialized, for what the column matters, then fewest children, then the first."""
+    """Return each part's best column.
+
+    The best has most specialized rows times the column's weight, then fewest children, then comes first.
+    """
     pieces, groups_before = parts.pieces, 0
     best = _Best(np.full(len(parts), -1), np.zeros(len(pieces), np.int64), np.zeros(len(pieces), np.int64))
     scores, branches = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
@@ -137,14 +142,14 @@ def children_of(space: ClusterSpace, parts: ClusterParts, column: int) -> Childr
 
 
 def from_the_front(counts: Codes, groups: Codes, wanted: Codes) -> Codes:
-    """Return how many rows of each piece make up the first `wanted[group]` rows of its group."""
+    """Return for each piece how many of its rows are among the first `wanted[group]` rows of its group."""
     taken = np.empty(len(counts), dtype=np.int64)
     _kernels.take_first(counts, groups, wanted, taken)
     return taken
 
 
 def _renumber_parts(parts: ClusterParts, pieces: Pieces, *, tried: Codes | None = None) -> ClusterParts:
-    """Return parts of pieces whose classes have gaps; `tried` is the column that each old part has now tried."""
+    """Return parts renumbered without gaps; `tried` is the column by which each old part was just specialized."""
     distinct, dense = np.unique(pieces.class_ids, return_inverse=True)
     marks = np.zeros((len(distinct), parts.tried.shape[1]), dtype=bool)
     if tried is not None:

@@ -12,19 +12,18 @@ from math import lcm
 
 import numpy as np
 
-from indistinct.algorithms.base import Problem
+from indistinct.algorithms.base import TreeProblem
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy.explicit import check_rooted
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.metrics.loss import Scheme, step_costs
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance
 from indistinct.recoding.kinds import ByCell, ByRow
 from indistinct.recoding.summary import Style, tight_bounds
 
-# Distances that are no fractions of small integers are rounded to this share of a hierarchy's height.
+# Distances that are not fractions of small integers are rounded to this share of a hierarchy's height.
 FINE = 1 << 30
 
 
@@ -32,9 +31,9 @@ FINE = 1 << 30
 class Tree:
     """A hierarchy over the values that occur, as numbered nodes.
 
-    Leaf nodes come first, then each level's nodes. A node that covers the same values as one below it is the same node
-    and has the lower one's number and level: nothing is ever published coarser than needed. `above[level, node]` is the
-    node's ancestor on a level, or the node itself if it is not below that level.
+    Leaf nodes come first, then each level's nodes. A node that covers the same values as one below it is that node and
+    has its number and level, so that nothing is published coarser than needed. `above[level, node]` is the node's
+    ancestor on a level, or the node itself if it is not below that level.
     """
 
     leaf: Codes
@@ -90,13 +89,12 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterSpace:
-    """A problem seen as points in trees. A column without a hierarchy is published as it is or not at all.
+class ClusterSpace(TreeProblem):
+    """A problem as points in trees; a column without a hierarchy is published unmodified or suppressed.
 
-    `scheme` and `beta` weigh the edges of hierarchies and `importance` the columns, as in `metrics.Distortion`.
+    `scheme` and `beta` weight the edges of hierarchies and `importance` the columns, as in `metrics.Distortion`.
     """
 
-    problem: Problem
     scheme: Scheme = field(default="uniform", kw_only=True)
     beta: float = field(default=1.0, kw_only=True)
     importance: Importance = field(default=NO_IMPORTANCE, kw_only=True)
@@ -106,23 +104,13 @@ class ClusterSpace:
             check_rooted(taxonomy)
 
     @cached_property
-    def columns(self) -> tuple[QuasiColumn, ...]:
-        """The quasi-identifiers, each with a hierarchy and published through it."""
-        return self.problem.tree_columns()
-
-    @cached_property
-    def taxonomies(self) -> tuple[Taxonomy, ...]:
-        """The hierarchies in quasi-identifier order."""
-        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
-
-    @cached_property
     def trees(self) -> tuple[Tree, ...]:
         """The hierarchies as numbered nodes."""
         return tuple(Tree.of(taxonomy) for taxonomy in self.taxonomies)
 
     @cached_property
     def cells(self) -> Codes:
-        """The leaf nodes of every cell: m × d."""
+        """The leaf nodes of every cell: cells × columns."""
         vectors = self.problem.frequencies.vectors
         found = np.empty(vectors.shape, dtype=np.int32, order="F")
         for place, tree in enumerate(self.trees):
@@ -131,18 +119,19 @@ class ClusterSpace:
 
     @cached_property
     def weights(self) -> tuple[Fraction, ...]:
-        """The importance of each column beside that of the most important one."""
+        """The weight of each column relative to the largest weight."""
         importance = self.importance or self.problem.importance
         given = [Fraction(str(importance.of(taxonomy.column))) for taxonomy in self.taxonomies]
         shares = [weight / max(given) for weight in given]
-        # 1/3 is meant where somebody writes 0.3333333333333333: near fractions would decide ties by their last digit.
+        # 0.3333333333333333 is read as 1/3: otherwise its last digit would decide ties.
         return tuple(share.limit_denominator(10**6) or share for share in shares)
 
     @cached_property
     def scale(self) -> int:
-        """What a whole hierarchy of a most important column costs one row, exactly where that is no large number.
+        """The integer cost per row of climbing a whole hierarchy in a column with the largest weight.
 
-        A sum of costs divided by it is the distortion, in units of the largest importance.
+        A sum of costs divided by it is the distortion, in units of the largest weight; it is exact where it is not too
+        large.
         """
         edges = [
             weight / max(taxonomy.height, 1) for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True)
@@ -152,7 +141,7 @@ class ClusterSpace:
 
     @cached_property
     def cost(self) -> tuple[Codes, ...]:
-        """For each column, the integer cost of taking a leaf to each level."""
+        """For each column, the integer cost of generalizing a leaf to each level."""
         found = []
         for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True):
             whole, height = weight * self.scale, taxonomy.height
@@ -169,13 +158,13 @@ class ClusterSpace:
         return tuple(cost[tree.level] for cost, tree in zip(self.cost, self.trees, strict=True))
 
     def meet(self, first: Codes, second: Codes) -> Codes:
-        """Return the closest common generalization of each pair of tuples of nodes (… × d)."""
+        """Return the closest common generalization of each pair of tuples of nodes (… × columns)."""
         return np.stack([tree.lca(first[..., j], second[..., j]) for j, tree in enumerate(self.trees)], axis=-1).astype(
             np.int32
         )
 
     def climbed(self, tuples: Codes) -> Codes:
-        """Return the integer cost of publishing one original row as each tuple of nodes (… × d)."""
+        """Return the integer cost of publishing one original row as each tuple of nodes (… × columns)."""
         each = [cost[tuples[..., j]] for j, cost in enumerate(self.node_cost)]
         return np.asarray(np.sum(each, axis=0, dtype=np.int64))
 
@@ -184,7 +173,7 @@ class ClusterSpace:
         return self.tuples_of(members, class_ids=np.zeros(len(members), dtype=np.int32), classes=1)[0]
 
     def tuples_of(self, members: Codes, *, class_ids: Codes, classes: int) -> Codes:
-        """Return the closest common generalization of each class: cell `members[i]` belongs to class `class_ids[i]`."""
+        """Return the closest common generalization of each class; cell `members[i]` belongs to class `class_ids[i]`."""
         vectors = self.problem.frequencies.vectors
         found = np.empty((classes, len(self.columns)), dtype=np.int32)
         for place, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
@@ -197,8 +186,8 @@ class ClusterSpace:
 def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell | ByRow:
     """Return the recoding of classes, each published as the closest common generalization of its members.
 
-    By cell every cell is one piece. By row the rows of a piece are those with its sensitive values, or, where these are
-    not told but a model or metric looks at them, whichever come next in their order.
+    By cell every cell is one piece. With `by_row`, the rows of a piece are those with its sensitive values. Where the
+    piece does not say which values these are although a model or metric needs them, rows are taken in their order.
     """
     frequencies = space.problem.frequencies
     distinct, class_ids = np.unique(pieces.class_ids, return_inverse=True)

@@ -1,8 +1,10 @@
-"""Two-level clustering (Verma 2013): small clusters are grouped at one lift after the other, without a search.
+"""Two-level clustering (Verma 2013).
 
-A *lift* takes every column to a level of its hierarchy. Cells that are not yet in a class are grouped by their vectors
-at the lift; groups that satisfy the model become classes, each published as the closest common generalization of its
-members, and the others wait for the next lift. Only group-bys on fewer and fewer cells, no pairwise distances.
+Small clusters are grouped at one lift after another, without pairwise distances.
+
+A *lift* generalizes every column to a level of its hierarchy. Cells that are not yet in a class are grouped by their
+values at the lift; groups that satisfy the model become classes, each published as the closest common generalization of
+its members, and the others wait for the next lift. The work is group-bys on fewer and fewer cells.
 """
 
 import heapq
@@ -30,10 +32,10 @@ from indistinct.recoding.kinds import Recoding
 
 Rule = Literal["cheapest", "literal"]
 LevelCosts = tuple[Codes, ...]
-# Lattices have a lift for every combination of levels; beyond so many, those that cost least are tried.
+# A lattice has a lift for every combination of levels; of more than this number, the cheapest are tried.
 LIFT_LIMIT = 1 << 14
-# Lifts between two reports of progress; cells times lifts after which the rest is skipped, some ten seconds; and how
-# many times as long a grouping takes where a model judges it.
+# BATCH: lifts between two reports of progress. WORK: cells × lifts after which the remaining lifts are skipped, about
+# ten seconds. BY_MODEL: how many times longer a grouping takes where a model judges it.
 BATCH, WORK, BY_MODEL = 1 << 10, 1 << 30, 16
 WORD = 64
 
@@ -45,11 +47,11 @@ class TwoLevel(Algorithm):
     `rule` says which lifts are tried. "literal" follows the thesis: first within outer clusters (level 1), then across,
     one column after the other and never back, the cheapest step first. "cheapest" tries every combination of levels in
     ascending cost, so that every cell joins the cheapest group in which it is not alone; it loses less.
-    `metric` says in what a level costs: distortion, with `scheme` and `beta`, or what another metric of cells charges
-    on average. With `stub`, what is left in the end takes only the rows that it needs from its nearest class.
+    `metric` gives the cost of a level: distortion, with `scheme` and `beta`, or the average charge of another metric of
+    cells. With `stub`, leftovers take only the rows that they need from their nearest class.
 
     Guarantees: every class satisfies the model, no row is suppressed, cells that satisfy it alone stay unmodified
-    unless what is left in the end joins them.
+    unless leftovers join them.
 
     Raises
     ------
@@ -85,7 +87,7 @@ class TwoLevel(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """A stub splits equal vectors, so its recodings fit one table only."""
+        """With `stub`, rows with equal values may be split, so that recodings fit one table only."""
         whole = not self.stub
         return AlgorithmTraits(
             local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
@@ -94,8 +96,7 @@ class TwoLevel(Algorithm):
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the clusters."""
         space = ClusterSpace(problem, scheme=self.scheme, beta=self.beta)
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         metric = weigh_metric(cell_metric(self.metric), problem.importance, problem.frequencies.names)
         class_ids = roll_up(space, lifts_of(level_costs(space, metric), self.rule))
         problem.progress(0.8)
@@ -105,7 +106,7 @@ class TwoLevel(Algorithm):
 
 
 def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
-    """Return what a row pays for each level of each column: exactly for distortion, on average for other metrics."""
+    """Return the cost per row of each level of each column: exact for distortion, an average for other metrics."""
     if isinstance(metric, Distortion):
         metric.importance.check([column.name for column in space.columns])
         weights = [metric.importance.of(column.name) for column in space.columns]
@@ -120,12 +121,12 @@ def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
 
 
 def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
-    """Return the lifts to try in order, one a row; the last one takes every column to the top."""
+    """Return the lifts to try in order (lifts × columns); the last one generalizes every column to the top."""
     return cumulative_lifts(costs) if rule == "literal" else cheapest_lifts(costs)
 
 
 def cumulative_lifts(costs: LevelCosts) -> Codes:
-    """Return the lifts of the thesis: level by level, in each the columns by the cost of their step, never back."""
+    """Return the lifts of the thesis: level by level, one column more in each, the cheapest step first, never back."""
     lift, found = [0] * len(costs), [[0] * len(costs)]
     for level in range(1, max(len(cost) for cost in costs)):
         steps = [(cost[level] - cost[level - 1], j) for j, cost in enumerate(costs) if level < len(cost)]
@@ -136,7 +137,7 @@ def cumulative_lifts(costs: LevelCosts) -> Codes:
 
 
 def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
-    """Return every lift in ascending cost (ties: lower levels of early columns), or the first ones and a way up."""
+    """Return lifts in ascending cost (ties: lower levels of early columns), all or the first and a way up."""
     shape = [len(cost) for cost in costs]
     if np.prod(shape, dtype=np.float64) > limit:
         return np.concatenate([_first_lifts(costs, limit), cumulative_lifts(costs)])
@@ -148,9 +149,9 @@ def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
 def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
     """Return the cheapest lifts of a lattice that is too large to list."""
     found: list[tuple[int, ...]] = []
-    # A lift is reached from one other alone: the same with its last raised column one level lower.
+    # Each lift is generated from exactly one other: the one with its last raised column one level lower.
     ahead: list[tuple[float, tuple[int, ...], int]] = [(0, (0,) * len(costs), 0)]
-    dearest = [-math.inf] * limit + [0.0]  # negative costs of as many lifts as are wanted, a heap; dearer ones are not
+    dearest = [-math.inf] * limit + [0.0]  # a heap of negative costs, of the cheapest lifts only
     steps = [np.diff(cost).tolist() for cost in costs]
     while ahead and len(found) <= limit:
         paid, lift, last = heapq.heappop(ahead)
@@ -166,10 +167,10 @@ def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
 
 
 def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -> Codes:
-    """Return a label for every cell, equal inside a class; -1 for cells that found no company at any lift.
+    """Return a label for every cell, equal inside a class; -1 for cells whose group satisfied the model at no lift.
 
-    Where sizes decide, a kernel compares them, unless `by_size` is False. After very much work the lifts that are left
-    are skipped, all but the last ones, which lead to the top.
+    Where sizes decide, a kernel compares them, unless `by_size` is False. Once the limit of work is reached, the
+    remaining lifts are skipped except the last ones, which lead to the top.
     """
     problem = space.problem
     by_size = problem.model.traits.sizes_only if by_size is None else by_size
@@ -190,7 +191,7 @@ def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -
 
 
 def _by_size(space: ClusterSpace, class_ids: Codes) -> Callable[[Codes], int]:
-    """Return what labels cells at some lifts, and returns how many it tried."""
+    """Return a function that labels cells at some lifts and returns how many lifts it tried."""
     words, offsets = _words(space)
     widths = np.array([len(tree) for tree in space.trees], dtype=np.int64)
     leaves, sizes = np.ascontiguousarray(space.cells), space.problem.frequencies.counts.astype(np.int64)
@@ -228,10 +229,10 @@ def _groups_at(space: ClusterSpace, pending: Codes, lift: Codes) -> tuple[Codes,
 
 
 def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
-    """Return for each column, level and leaf its part of the sequence number of a group, and where columns begin.
+    """Return for each column, level and leaf its summand of a group's number, and where columns begin.
 
-    Where the numbers do not fit 64 bits, odd multipliers take the place of strides: groups that then share a number
-    by chance would be one class, published as what they have in common.
+    Where the numbers do not fit 64 bits, odd multipliers replace strides. Groups that then share a number by chance
+    become one class, published as what they have in common.
     """
     stride, parts = 1, []
     for place, tree in enumerate(space.trees):

@@ -1,1 +1,1 @@
-"""Algorithms that raise whole columns through their hierarchies."""
+"""Full-domain algorithms: whole columns are generalized to a level of their hierarchies."""

@@ -1,13 +1,14 @@
 """Numba kernels that visit every node of a lattice, for models that look at class sizes alone.
 
-A spanning tree of the lattice is walked depth first: each node is rolled up from the neighbour one step finer, and one
-set of classes is kept for each depth.
+A spanning tree of the lattice is traversed depth first: each node is rolled up from the neighbor one step finer, and
+one set of classes is kept for each depth.
 
-A class is one word (uint64) with the node of every column as a bit field, by `shifts` and `masks` (uint64), and its
-number of rows (int64). With d columns: `levels`, `heights` and `strides` are d (int64); column j goes from a level to
-the next by the stretch of `tables` (uint64) that begins at `table_at[j, level]`; `charges` (float64) begin at
-`starts[j, level]` and are empty for metrics that need none. `found` is nodes × (3 + d) (float64). The twin is
-`tests/references/lattice.py`, row by row in plain Python; `tests/oracle/test_full_domain.py` compares them.
+A class is one word (uint64) with the node of every column as a bit field, given by `shifts` and `masks` (uint64), and
+its number of rows (int64). With d columns: `levels`, `heights` and `strides` are d (int64); column j goes from a level
+to the next by the table in `tables` (uint64) that begins at `table_at[j, level]`; `charges` (float64) begin at
+`starts[j, level]` and are empty for metrics that need none. `found` is nodes × (3 + d) (float64).
+`tests/references/lattice.py` does the same row by row in plain Python; `tests/oracle/test_full_domain.py` compares
+them.
 """
 
 import numpy as np
@@ -18,14 +19,17 @@ from indistinct.machine.compiled import jit
 
 @jit
 def roll_step(words, counts, length, shift, mask, table, out_words, out_counts, stamps, slots, stamp):
-    """Take one field a level up and group; return the number of classes. `stamps` mark the slots in use."""
+    """Generalize one field by a level and group equal words; return the number of classes.
+
+    `stamps` mark the slots in use.
+    """
     keep = ~(mask << shift)
     last = np.uint64(len(slots) - 1)
     groups = 0
     for i in range(length):
         word = (words[i] & keep) | table[(words[i] >> shift) & mask]
         slot = hashed(word) & last
-        # A slot is taken if it has the stamp of this step: nothing is cleared between steps.
+        # A slot is in use if it has this step's stamp, so that nothing is cleared between steps.
         while stamps[slot] == stamp and out_words[slots[slot]] != word:
             slot = (slot + np.uint64(1)) & last
         if stamps[slot] == stamp:
@@ -39,7 +43,7 @@ def roll_step(words, counts, length, shift, mask, table, out_words, out_counts, 
 
 @jit
 def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found):
-    """Write what a node's classes say: rows outside, classes inside, squares, charges inside, bits of rows outside."""
+    """Write (rows of classes below k, other classes, their squared sizes, charges or bits by column) of a node."""
     outside, inside = np.int64(0), np.int64(0)
     squares = 0.0
     columns = len(shifts)
@@ -56,7 +60,7 @@ def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scr
             for j in range(columns):
                 node = (words[i] >> shifts[j]) & masks[j]
                 totals[j] += count * charges[starts[j, levels[j]] + node]
-    if not len(charges) and outside:  # entropy asks for the bits of the generalized values of rows outside
+    if not len(charges) and outside:  # entropy needs the bits of the generalized values of rows outside
         for j in range(columns):
             width = np.int64(masks[j]) + 1
             scratch[:width] = 0
@@ -73,7 +77,7 @@ def survey(words, counts, length, k, shifts, masks, charges, starts, levels, scr
 
 @jit
 def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tables, table_at, charges, starts, found):
-    """Survey every node whose columns before `first` are as in `levels` and whose others, 0 there, take every level."""
+    """Survey every node with the levels `levels` in the columns before `first` and any level in the others."""
     columns, length = len(heights), len(words)
     depth_limit = 1
     for j in range(first, columns):
@@ -85,7 +89,7 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
     held_words = np.empty((depth_limit, length), dtype=np.uint64)
     held_counts = np.empty((depth_limit, length), dtype=np.int64)
     lengths = np.empty(depth_limit, dtype=np.int64)
-    raised = np.empty(depth_limit, dtype=np.int64)  # the column that each depth took up
+    raised = np.empty(depth_limit, dtype=np.int64)  # the column that was generalized to reach each depth
     place = (levels * strides).sum()
     scratch = np.empty(np.int64(masks.max()) + 1, dtype=np.int64)
     for i in range(length):
@@ -93,7 +97,8 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
     lengths[0], raised[0] = length, first
     survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[place])
     depth, column, stamp = 0, first, np.int64(0)
-    # Depth 0 … `depth` hold the classes of the path to the node at `levels`; every node before it was surveyed.
+    # Invariant: depths 0 … `depth` hold the classes of the path to the node at `levels`; every earlier node was
+    # surveyed.
     while True:
         if column < columns and levels[column] < heights[column]:
             stamp += 1
@@ -110,7 +115,7 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
             column += 1
         elif depth == 0:
             return
-        else:  # back to the finer node, to go on with its next column
+        else:  # back to the finer node, to continue with its next column
             column = raised[depth]
             levels[column] -= 1
             place -= strides[column]

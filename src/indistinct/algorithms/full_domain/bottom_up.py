@@ -51,8 +51,7 @@ class BottomUp(AllNodes):
     @with_checked_arguments
     def satisfying(self, problem: Problem) -> set[Node]:
         """Return every node of the lattice that satisfies the model."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(problem)
         space.require_size(limit=SETS_LIMIT)
         problem.counters["scans"] = 0

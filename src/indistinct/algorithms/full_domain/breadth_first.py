@@ -1,6 +1,6 @@
 """The breadth-first search that bottom-up and Incognito share (LeFevre, DeWitt, Ramakrishnan 2005).
 
-Candidates are nodes over some or all columns, written as vectors with `OUT` for a column left out. A family is the set
+Candidates are nodes over some or all columns, written as vectors with `OUT` for an absent column. A family is the set
 of candidates over the same columns; inside a family the candidates are upward closed.
 """
 
@@ -23,10 +23,10 @@ RootSource = Callable[[Node], RolledUp]
 
 @dataclass(eq=False)
 class BreadthFirst:
-    """One search: nodes are checked by height, and a failed node's generalizations are rolled up from it.
+    """One search: nodes are checked by height, and the generalizations of a failed node are rolled up from it.
 
-    With `direct` marking a satisfying node marks its direct generalizations, and a marked node passes nothing on, as
-    the paper prints it; with `transitive` marking all generalizations are marked. Both find the same nodes.
+    With `direct` marking, as in the paper, a satisfying node marks its direct generalizations and a marked node marks
+    none; with `transitive` marking all generalizations are marked. Both find the same nodes.
     """
 
     space: FullDomain
@@ -47,7 +47,7 @@ class BreadthFirst:
             height, _, node = heapq.heappop(queue)
             taken += 1
             self.report(taken / len(candidates))
-            if height > at:  # no node from here on is rolled up from one more than a step below
+            if height > at:  # no later node is rolled up from one more than a step below
                 self.kept = {one: rolled for one, rolled in self.kept.items() if self.height(one) == height - 1}
                 at = height
             above = [upper for upper in self.space.lattice.above(node) if upper in candidates]
@@ -66,7 +66,7 @@ class BreadthFirst:
         return candidates - failed
 
     def _frequency_set(self, node: Node) -> RolledUp:
-        """Return a node's classes, rolled up from the smallest of its failed direct specializations if it has one."""
+        """Return a node's classes, rolled up from its smallest failed direct specialization, or from a root."""
         finer = [self.kept[below] for below in specializations(node) if below in self.kept]
         return self.space.roll_up(min(finer, key=len), node) if finer and self.rollup else self.root(node)
 
@@ -77,12 +77,12 @@ class BreadthFirst:
 
     @staticmethod
     def order(node: Node) -> Node:
-        """Return what decides among candidates of one height: their columns, then their levels."""
+        """Return the sort key among candidates of one height: their columns, then their levels."""
         return (*columns_of(node), *(level for level in node if level != OUT))
 
 
 def columns_of(node: Node) -> tuple[int, ...]:
-    """Return the columns that a candidate has."""
+    """Return the columns of a candidate."""
     return tuple(place for place, level in enumerate(node) if level != OUT)
 
 
@@ -92,7 +92,7 @@ def minimal(nodes: set[Node]) -> set[Node]:
 
 
 class AllNodes(Algorithm):
-    """A search that finds every satisfying node, and publishes the lowest, most precise, lexicographically first."""
+    """Find every satisfying node and publish the lowest; ties: most precise, then lexicographically first."""
 
     __slots__ = ()
     traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(

@@ -1,8 +1,8 @@
-"""Cell suppression (Fung et al. 2010): rows that stand out lose single cells instead of all of them.
+"""Cell suppression (Fung et al. 2010): outlier rows have single cells suppressed instead of being removed.
 
-A full-domain search with a suppression budget leaves rows outside: their classes break the model. Here such a row is
-published with stars in a few columns, so that it falls together with other outliers, and only what cannot be placed
-that way is dropped. The search for the optimum stars raw values instead, and proves how many stars it takes.
+A full-domain search with a suppression limit leaves rows whose classes break the model. Here such a row is published
+with `*` in a few columns, so that it shares a class with other outliers, and only rows for which that fails are
+removed. The optimal search suppresses cells of raw values instead, and proves how many it takes.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ from indistinct.figures import share_above
 from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance, importance_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
 from indistinct.spelling import parse, spell
@@ -111,12 +111,12 @@ class CellSuppression(Algorithm):
         return parse(self.start, STARTS, what="full-domain algorithm")
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise where a column is important that is no quasi-identifier."""
+        """Raise `SchemaError` if a column with a weight is not a quasi-identifier."""
         self.importance.check(schema.quasi)
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """The same value may be shown in one row and starred in another; the fewest stars may part equal rows."""
+        """The same value may be shown in one row and suppressed in another; the optimal search may split equal rows."""
         if self._optimal:
             return AlgorithmTraits(
                 local=True, hierarchies=True, monotone=True, splits=True, suppresses=True, reusable=False
@@ -130,12 +130,15 @@ class CellSuppression(Algorithm):
         return () if self._optimal else self.beginning().keys
 
     def refusal(self, model: Model, *, suppression: bool) -> str | None:
-        """Return why the search cannot work for a model: the fewest stars are known for numbers of rows alone."""
+        """Return why the search cannot work for a model: the optimal search needs a model of class sizes."""
         reason = Algorithm.refusal(self, model, suppression=suppression)
         return reason or (why_not_proven(model) if self._optimal else None)
 
     def find(self, problem: Problem) -> Recoding:
-        """Return the recoding of the node with starred outliers, by column if no cell is starred; or the optimum."""
+        """Return the recoding of the node with suppressed cells in outliers, by column if none is suppressed.
+
+        Or the optimum.
+        """
         self.require(problem)
         if self._optimal:
             importance = self.importance or problem.importance
@@ -166,10 +169,10 @@ class CellSuppression(Algorithm):
 
 
 class Outliers:
-    """The classes of a node that break the model, and the columns that are starred in each.
+    """The classes of a node that break the model, and the columns that are suppressed in each.
 
-    `values` are the published nodes of every class and `stars` what is starred of them; `kept` says which classes are
-    published.
+    `values` are the published nodes of every class and `stars` which of them are suppressed, both classes × columns;
+    `kept` marks the classes that are published.
     """
 
     def __init__(self, space: FullDomain, levels: Node, importance: Importance) -> None:
@@ -185,7 +188,10 @@ class Outliers:
         self.rest = self.cut.classes.take(self.remaining)
 
     def place(self) -> None:
-        """Star what the outliers need to fall together; drop those for which that fails."""
+        """Suppress cells of the outliers until they share classes that satisfy the model.
+
+        Drop those for which that fails.
+        """
         problem = self.space.problem
         if problem.model.needs_labels:
             place_by_sets(self)
@@ -205,17 +211,20 @@ class Outliers:
 
     @property
     def free(self) -> list[int]:
-        """Return the columns that may be starred: those below the root, unless a most level lies below it."""
+        """Return the columns that may be suppressed.
+
+        Those published below the root, unless a maximum level forbids it.
+        """
         heights, forest = self.space.lattice.heights, self.space.problem.forest
         tops = zip(self.levels, heights, self.space.columns, strict=True)
         return [j for j, (level, top, column) in enumerate(tops) if level < top and column.name not in forest]
 
     def dropped_members(self) -> int:
-        """Return how many rows, or people, are dropped."""
+        """Return the number of rows, or people, that are removed."""
         return self.cut.classes.members_of(~self.kept)
 
     def explain(self, algorithm: str) -> Explanation:
-        """Return how many cells are starred, and what other programs would count."""
+        """Return how many cells are suppressed, and what other programs would count."""
         counts, stars = self.cut.classes.sizes[self.kept], self.stars[self.kept]
         values = self.values[self.kept]
         starred, dropped = float(counts @ stars.sum(axis=1)), int(self.cut.classes.sizes[~self.kept].sum())
@@ -225,7 +234,7 @@ class Outliers:
         return Explanation("stars", "min", algorithm, starred, (made,), {}, notes=notes)
 
     def recoding(self) -> ByCell:
-        """Return the recoding that publishes the node, its outliers with stars, and drops what has no place."""
+        """Return the recoding: the node, outliers with suppressed cells, and the remaining outliers removed."""
         columns, shown = [], self.values.astype(np.int32)
         for j, (column, level) in enumerate(zip(self.space.columns, self.levels, strict=True)):
             starred = self.stars[:, j]

@@ -1,4 +1,4 @@
-"""Datafly (Sweeney 2002): generalize the column with the most distinct values until few rows stand outside."""
+"""Datafly (Sweeney 2002): generalize the column with the most distinct values until few rows break the model."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -82,13 +82,13 @@ class Datafly(Algorithm):
             )
 
     def own_budget(self, model: Model, unit: Unit) -> Budget:
-        """Return k rows, or people, where that is the rule and rows are dropped."""
+        """Return a limit of k rows, or people, with `outliers="k"` where rows are removed."""
         drops = self.outliers == "k" and self.suppressed_rows == "drop"
         return Budget(model.smallest, unit) if drops else NO_BUDGET
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Rows of stars are one more class, of which it is asked alone whether it satisfies the model."""
+        """With `suppressed_rows="star"`, the starred rows are one more class, which must satisfy the model."""
         drops = self.suppressed_rows == "drop"
         return AlgorithmTraits(
             hierarchies=True, suppresses=True, release_wide=drops, whole_domain=drops, one_level=True
@@ -115,7 +115,7 @@ class Datafly(Algorithm):
         return space.recoding_without(rolled, _hidden(space, rolled, broken), starred=True)
 
     def _allowed(self, problem: Problem) -> int:
-        """Return how many rows may stand outside: never more than may be dropped."""
+        """Return how many rows may break the model when the search stops: never more than may be suppressed."""
         budget, rows = problem.suppression, problem.frequencies.members
         named = problem.model.smallest if self.outliers == "k" else self.outliers
         chosen = budget if named is None else named
@@ -137,7 +137,7 @@ class Datafly(Algorithm):
 def _most_distinct(space: FullDomain, rolled: RolledUp) -> int | None:
     """Return the column with the most distinct values among those below their top; the first of equals.
 
-    Values of a column that matters more count as much less.
+    The number of values is divided by the column's weight.
     """
     counts = [
         np.count_nonzero(np.bincount(space.cells.field(rolled, j))) / weight if level < height else -1
@@ -150,7 +150,10 @@ def _most_distinct(space: FullDomain, rolled: RolledUp) -> int | None:
 
 
 def _hidden(space: FullDomain, rolled: RolledUp, broken: Codes) -> Codes:
-    """Return the classes to be starred: those that break the model, and further ones until they satisfy it together."""
+    """Return the classes to suppress.
+
+    These are the classes that break the model, and further ones until the suppressed rows satisfy it together.
+    """
     if not len(broken):
         return broken
     hidden = np.zeros(len(rolled), dtype=bool)

@@ -1,8 +1,8 @@
-"""The fewest stars, by weight, and the proof: an integer program over the patterns that classes can show.
+"""The smallest weighted number of suppressed cells, with proof: an integer program over the patterns of classes.
 
-A *pattern* shows values in some columns and stars in the others. A class of at least k rows shows a pattern that all of
-them match. Patterns that star a column in which all their rows agree are left out: without that star they are better.
-`docs/theory/cell-suppression.md` has the program, its bounds, and why nothing better is left out.
+A *pattern* shows values in some columns and `*` in the others. A class of at least k rows shows a pattern that all of
+them match. Patterns with `*` in a column in which all their rows agree are left out, because the pattern without it is
+better. `docs/theory/cell-suppression.md` has the program, its bounds, and why the omissions lose nothing.
 """
 
 import heapq
@@ -31,25 +31,25 @@ from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes
 from indistinct.machine.stages import enter
-from indistinct.metrics.importance import Importance
 from indistinct.models.base import Model
+from indistinct.recoding.columns import Importance
 from indistinct.recoding.kinds import ByRow, Recoding
 from indistinct.spelling import spell
 
-# Nodes of the integer program after which it is stopped unless others are asked for, and where it proves nothing.
+# Default limits of nodes of the integer program: in general, and where the answer cannot be proven.
 NODES, NODES_UNPROVEN = 1000, 1
-# A table is too large for a proof where so many looks at a cell, or pairs of a cell and a pattern, would not do.
+# Limits of a proof: visits of a cell, and pairs of a cell and a pattern. Larger tables are searched without proof.
 MOST_LOOKS, MOST_PAIRS = 40_000_000, 30_000
-# Up to so many cells each one's nearest others are looked for, which bounds the stars of any release from below.
+# Up to this number of cells, the distance of each to its nearest others gives a lower bound for any release.
 MOST_NEIGHBOURS = 20_000
 # Cells that are compared with all others at a time.
 BLOCK = 256
-# Weights are counted in fractions of so many parts at most, so that sums of them are exact.
+# Weights are rounded to fractions with at most this denominator, so that sums of them are exact.
 FINE = 1000
 
 
 def why_not_proven(model: Model) -> str | None:
-    """Return why the fewest stars cannot be proven for a model, None where they can."""
+    """Return why the optimum cannot be proven for a model, None where it can."""
     if model.traits.sizes_only:
         return None
     return "it asks for more than a number of rows, and the proof of the fewest stars counts rows alone"
@@ -57,7 +57,7 @@ def why_not_proven(model: Model) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StarSolution:
-    """`counts[i]` rows of cell `cells[i]` show stars in `stars[i]`; a row with `dropped[i]` is not published."""
+    """`counts[i]` rows of cell `cells[i]` have `*` in the columns `stars[i]`; a row with `dropped[i]` is removed."""
 
     cells: Codes
     counts: Codes
@@ -67,9 +67,9 @@ class StarSolution:
 
 @dataclass(frozen=True, eq=False)
 class StarTable:
-    """The cells of a table, what a star costs in each column in whole numbers, and how many rows a class needs.
+    """The cells of a table, the whole-number cost of `*` in each column, and the rows that a class needs.
 
-    `scale` of these are a star of weight 1. Up to `budget` rows may be dropped, each as costly as a row of stars.
+    A star of weight 1 costs `scale`. Up to `budget` rows may be removed; each costs as much as a row of stars.
     """
 
     values: Codes
@@ -81,19 +81,19 @@ class StarTable:
 
     @property
     def whole(self) -> int:
-        """Return what a row of stars costs."""
+        """Return the cost of a row of stars."""
         return int(self.costs.sum())
 
     def cost(self, solution: StarSolution) -> int:
-        """Return what the stars and dropped rows of a solution cost."""
+        """Return the cost of the stars and removed rows of a solution."""
         each = np.where(solution.dropped, self.whole, solution.stars @ self.costs)
         return int(solution.counts @ each)
 
     @cached_property
     def floors(self) -> Codes:
-        """What each row of a cell costs at least: as much as its distance to its (k - 1)-th nearest other row.
+        """The least cost of each row of a cell: its distance to its (k - 1)-th nearest other row.
 
-        Rows in one class with it show stars wherever they differ.
+        Rows in one class with it show `*` wherever they differ.
         """
         floors = np.zeros(len(self.values), dtype=np.int64)
         open_cells = np.flatnonzero(self.counts < self.k)
@@ -110,13 +110,13 @@ class StarTable:
 
     @property
     def bound(self) -> int:
-        """Return a cost that no solution is below."""
+        """Return a lower bound of the cost of any solution."""
         return int(self.floors @ self.counts) if len(self.values) <= MOST_NEIGHBOURS else 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Patterns:
-    """Pattern `p` stars the columns `stars[p]`; its cells are `cells[starts[p]:starts[p + 1]]`."""
+    """Patterns: pattern `p` stars the columns `stars[p]` and matches the cells `cells[starts[p]:starts[p + 1]]`."""
 
     stars: Codes
     starts: Codes
@@ -127,9 +127,9 @@ class Patterns:
 
 
 def patterns_of(table: StarTable, start: StarSolution) -> tuple[Patterns, bool]:
-    """Return the patterns that a solution better than the start may have, and whether these are all.
+    """Return the patterns that a solution better than the start may use, and whether these are all of them.
 
-    Where there are too many, those with few stars are taken, and those of the start.
+    Of too many patterns, those with the fewest stars and those of the start are taken.
     """
     width = table.values.shape[1]
     stars: list[tuple[int, ...]] = []
@@ -152,7 +152,7 @@ def patterns_of(table: StarTable, start: StarSolution) -> tuple[Patterns, bool]:
 def _with_classes(
     table: StarTable, stars: list[tuple[int, ...]], members: list[Codes], start: StarSolution
 ) -> Patterns:
-    """Return some patterns and those of the classes of a solution."""
+    """Return the given patterns together with those of the classes of a solution."""
     ids, size = group_published(table.values[start.cells], start.stars)
     for group in range(size):
         inside = np.flatnonzero((ids == group) & ~start.dropped)
@@ -171,7 +171,7 @@ def _patterns(stars: list[tuple[int, ...]], members: list[Codes], width: int) ->
 
 
 def _groups(table: StarTable, useful: Codes, mask: tuple[int, ...]) -> list[Codes]:
-    """Return the cells of every pattern with these stars that k rows match and that needs each of its stars."""
+    """Return the cells of every pattern with this mask that k rows match and that needs each of its stars."""
     width = table.values.shape[1]
     ids, groups = group_shown(table.values[useful], [j for j in range(width) if j not in mask])
     rows = np.bincount(ids, weights=table.counts[useful], minlength=groups)
@@ -187,7 +187,7 @@ def _groups(table: StarTable, useful: Codes, mask: tuple[int, ...]) -> list[Code
 
 
 def _least_extra(extra: Codes, counts: Codes, k: int) -> int:
-    """Return by how much k rows of a pattern raise the bound at least."""
+    """Return the least amount by which k rows of a pattern raise the lower bound."""
     order = np.argsort(extra, kind="stable")
     taken = np.minimum(counts[order], np.maximum(k - (np.cumsum(counts[order]) - counts[order]), 0))
     return int(taken @ extra[order])
@@ -196,7 +196,7 @@ def _least_extra(extra: Codes, counts: Codes, k: int) -> int:
 def find_fewest_stars(
     problem: Problem, importance: Importance, *, nodes: int, seconds: float | None, spec: Algorithm
 ) -> Recoding:
-    """Return the recoding with the fewest stars found, and explain how good it is at least."""
+    """Return the recoding with the fewest stars found, and report how far it may be from the optimum."""
     space = FullDomain(problem)
     space.require_roots()
     problem.require_possible()
@@ -212,7 +212,7 @@ def find_fewest_stars(
 def _table_of(space: FullDomain, importance: Importance) -> StarTable:
     weights = [Fraction(str(importance.of(column.name))).limit_denominator(FINE) for column in space.columns]
     scale = math.lcm(*(weight.denominator for weight in weights))
-    # A column whose hierarchy has no step is published as it is: its top is the value itself.
+    # A hierarchy without a step leaves its column unmodified: its top is the value itself.
     costs = np.array([max(int(weight * scale), 1) for weight in weights], dtype=np.int64)
     frequencies = space.problem.frequencies
     return StarTable(
@@ -226,7 +226,7 @@ def _table_of(space: FullDomain, importance: Importance) -> StarTable:
 
 
 def _start_of(table: StarTable, space: FullDomain) -> StarSolution:
-    """Return the better one of two greedy searches with repairs: cells stay whole, or large ones lend rows."""
+    """Return the better of two greedy solutions after repair: with whole cells, or with rows lent by large cells."""
     problem = space.problem
     weights, free = tuple((table.costs / table.scale).tolist()), tuple(range(table.values.shape[1]))
 
@@ -256,10 +256,10 @@ def _start_of(table: StarTable, space: FullDomain) -> StarSolution:
 
 
 def lend_rows(table: StarTable) -> StarSolution | None:
-    """Return a greedy solution in which cells of more than k rows lend some to patterns that have too few.
+    """Return a greedy solution in which cells of more than k rows lend rows to patterns that have too few.
 
-    Again and again that pattern is used which costs least for each row of a small cell, rows that it borrows included.
-    None where there are too many patterns to look at.
+    Each step uses the pattern with the least cost per row of small cells, borrowed rows included. None where there are
+    too many patterns.
     """
     width = table.values.shape[1]
     if len(table.values) << width > MOST_LOOKS // 4:
@@ -303,7 +303,7 @@ def lend_rows(table: StarTable) -> StarSolution | None:
 def _pieces_of(
     table: StarTable, pieces: list[tuple[Codes, Codes, int]], masks: list[tuple[int, ...]], left: Codes
 ) -> StarSolution | None:
-    """Return the solution of rows that show patterns; all others show their values, and those `left` are dropped."""
+    """Return a solution: these pieces show patterns, other rows their values, and `left` rows are removed."""
     if int(table.counts[left].sum()) > table.budget or not pieces:
         return None
     cells = np.concatenate([piece[0] for piece in pieces])
@@ -323,7 +323,7 @@ def _pieces_of(
 
 
 def _join_equal_pieces(found: StarSolution) -> StarSolution:
-    """Return a solution in which rows of a cell that show the same are one piece."""
+    """Return the solution with pieces of one cell that show the same stars joined."""
     keys = np.column_stack([found.cells, found.dropped, found.stars])
     distinct, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     counts = np.bincount(places.reshape(-1), weights=found.counts, minlength=len(distinct)).astype(np.int64)
@@ -331,7 +331,7 @@ def _join_equal_pieces(found: StarSolution) -> StarSolution:
 
 
 def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
-    """Return stars with which the cells that are left join the class to which that adds the least cost."""
+    """Return stars with which the remaining cells join the class where that adds the least cost."""
     ids = group_published(table.values, stars)[0]
     rest, home = np.flatnonzero(left), ~left
     best, least = None, math.inf
@@ -344,7 +344,7 @@ def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
         if cost < least:
             best, least = (cells, mask), cost
     joined = stars.copy()
-    if best is None:  # nobody has a place: all rows become one class
+    if best is None:  # no cell could be placed: all rows become one class
         joined[:] = (table.values != table.values[0]).any(axis=0)
         return joined
     joined[best[0]] = best[1]
@@ -352,7 +352,7 @@ def _join_rest(table: StarTable, stars: Codes, left: Codes) -> Codes:
 
 
 def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float | None) -> tuple[StarSolution, Proof]:
-    """Return the best solution found, never worse than the start, and how good it is at least."""
+    """Return the best solution found, never worse than the start, and how far it may be from the optimum."""
     best, bound = table.cost(start), table.bound
     if bound >= best:
         return start, _proof(table, best, best, 0)
@@ -376,9 +376,9 @@ def _proof(table: StarTable, best: int, bound: int, nodes: int) -> Proof:
 def _solve_program(
     table: StarTable, patterns: Patterns, bound: int, *, nodes: int, seconds: float | None
 ) -> tuple[StarSolution | None, int, int]:
-    """Return the best solution of the integer program, a bound of all that it may find, and its nodes.
+    """Return the best solution of the integer program, a lower bound of its optimum, and the number of its nodes.
 
-    Variables are, in this order: rows of a cell that show a pattern, for each pair; rows of a cell that are dropped;
+    Variables, in this order: rows of a cell that show a pattern, for each pair; rows of a cell that are removed;
     whether a pattern is used.
     """
     milp, constraints, bounds = _import_solver()
@@ -389,16 +389,16 @@ def _solve_program(
     total = pairs + cells + count
     rows = np.arange(pairs)
     matrix: list[tuple[Codes, Codes, Codes]] = [
-        # Every row shows a pattern or is dropped.
+        # Every row shows a pattern or is removed.
         (patterns.cells, rows, np.ones(pairs)),
         (np.arange(cells), pairs + np.arange(cells), np.ones(cells)),
-        # A pattern that is used has k rows.
+        # A pattern that is used has at least k rows.
         (cells + owners, rows, np.ones(pairs)),
         (cells + np.arange(count), pairs + cells + np.arange(count), np.full(count, -table.k)),
         # Rows show only patterns that are used.
         (cells + count + rows, rows, np.ones(pairs)),
         (cells + count + rows, pairs + cells + owners, -table.counts[patterns.cells]),
-        # No more rows are dropped than may be.
+        # The number of removed rows is within the limit.
         (np.full(cells, cells + count + pairs), pairs + np.arange(cells), np.ones(cells)),
     ]
     at, column, value = (np.concatenate(parts) for parts in zip(*matrix, strict=True))
@@ -422,7 +422,7 @@ def _solve_program(
 def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[StarSolution | None, int, int]:
     count = int(getattr(answer, "mip_node_count", 0) or 0)
     dual = getattr(answer, "mip_dual_bound", None)
-    if answer.status == 2:  # nothing costs less than the start: patterns that can only cost as much were left out
+    if answer.status == 2:  # nothing costs less than the start: patterns that cannot cost less were left out
         return None, int(np.iinfo(np.int64).max), count
     if dual is not None and np.isfinite(dual):
         bound = max(bound, math.ceil(dual - 1e-6))
@@ -442,7 +442,7 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
 
 
 def is_valid(table: StarTable, found: StarSolution) -> bool:
-    """Return whether every row is shown or dropped once, every class has k rows, and the budget is kept to."""
+    """Return whether every row occurs once, every class has at least k rows, and the suppression limit is kept."""
     rows = np.bincount(found.cells, weights=found.counts, minlength=len(table.values))
     ids, size = group_published(table.values[found.cells], found.stars)
     sizes = np.bincount(ids[~found.dropped], weights=found.counts[~found.dropped], minlength=size)
@@ -482,7 +482,7 @@ def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
 
 
 def _recoding(space: FullDomain, solution: StarSolution) -> Recoding:
-    """Return the recoding of a solution, by row: equal rows may part."""
+    """Return the recoding of a solution by row, because equal rows may be split."""
     frequencies = space.problem.frequencies
     columns, shown = [], frequencies.vectors[solution.cells].astype(np.int32)
     for j, column in enumerate(space.columns):

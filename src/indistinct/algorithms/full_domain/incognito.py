@@ -1,7 +1,8 @@
 """Incognito (LeFevre, DeWitt, Ramakrishnan 2005): all satisfying nodes, by subsets of the columns.
 
-A node over some columns can only satisfy the model if its part over fewer columns does. So the search goes over single
-columns, then pairs, and so on; candidates over i + 1 columns are joined from survivors over i columns and pruned.
+A node over some columns can satisfy the model only if its restriction to fewer columns does. So the search covers
+single columns, then pairs, and so on; candidates over i + 1 columns are joined from survivors over i columns and
+pruned.
 """
 
 from dataclasses import dataclass
@@ -76,8 +77,7 @@ class Incognito(AllNodes):
     @with_checked_arguments
     def rounds(self, problem: Problem) -> list[set[Node]]:
         """Return the survivors of each round, over one column, two columns, and so on."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(problem)
         space.require_size(limit=SETS_LIMIT)
         problem.counters["scans"] = 0
@@ -102,7 +102,7 @@ class Incognito(AllNodes):
         return found
 
     def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
-        """Return where the frequency set of a node without a failed specialization comes from."""
+        """Return the function that gives the frequency set of a node without a failed specialization."""
         if self.variant == "cube":
             return lambda node: _from(space, cube[columns_of(node)], node)
         if self.variant == "basic":
@@ -128,7 +128,7 @@ def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
 
 
 def _lowest(candidates: set[Node]) -> dict[Columns, Node]:
-    """Return the component-wise minimum of the roots of each family, which is that of all its members."""
+    """Return for each set of columns the component-wise minimum of its candidates, which is that of their roots."""
     lowest: dict[Columns, Node] = {}
     for node in candidates:
         columns = columns_of(node)
@@ -137,7 +137,7 @@ def _lowest(candidates: set[Node]) -> dict[Columns, Node]:
 
 
 def _cube(space: FullDomain) -> dict[Columns, RolledUp]:
-    """Return the raw frequency set of every subset of the columns, each from its smallest superset with one more."""
+    """Return the raw frequency set of every subset of columns, each from its smallest superset with one more."""
     width = len(space.columns)
     every = tuple(range(width))
     space.problem.counters["scans"] += 1
@@ -167,7 +167,7 @@ def join_survivors(survivors: set[Node], size: int) -> set[Node]:
 
 
 def prune_candidates(joined: set[Node], survivors: set[Node]) -> set[Node]:
-    """Keep the candidates of which every part with one column less survived."""
+    """Keep the candidates whose restrictions with one column less all survived."""
     return {
         node
         for node in joined

@@ -1,4 +1,4 @@
-"""A node of the lattice that somebody chose: no search, only the check that its recoding satisfies the model."""
+"""A node of the lattice chosen by hand: nothing is searched, only the model is checked."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -63,15 +63,18 @@ class ChosenNode(Algorithm):
 
     @property
     def weighs_columns(self) -> bool:
-        """Never: the levels are chosen by hand."""
+        """Always False: the levels are chosen by hand."""
         return False
 
     def chosen_node(self, heights: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the levels that were chosen; without them the top."""
+        """Return the levels that were chosen, by default the top."""
         return self.levels or heights
 
     def search(self, problem: Problem) -> Recoding:
-        """Return the recoding of the chosen node; raise where it is no node, or suppresses more than is allowed."""
+        """Return the recoding of the chosen node.
+
+        Raise if there is no such node or it suppresses more than is allowed.
+        """
         problem.require_possible()
         space = FullDomain(problem)
         node = self._node(space)
@@ -102,7 +105,7 @@ class ChosenNode(Algorithm):
 
 
 def spell_node(node: Node) -> str:
-    """Return a node as the command line takes it.
+    """Return a node as the command line writes it.
 
     >>> spell_node((1, 0, 2))
     '1,0,2'

@@ -1,4 +1,4 @@
-"""What every full-domain search shares: the lattice of a problem, the check of a node, and its recoding."""
+"""What all full-domain searches share: the lattice of a problem, the check of a node, and its recoding."""
 
 import time
 from collections.abc import Sequence
@@ -8,13 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from indistinct.algorithms.base import LOG, Problem
+from indistinct.algorithms.base import LOG, TreeProblem
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import Cells, Lattice, Node, RolledUp, down_set
 from indistinct.frequencies.value import Classes, ClassLabels
 from indistinct.hierarchy.explicit import check_rooted
-from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.machine.stages import enter
 from indistinct.models.dropping import classes_to_drop
@@ -22,54 +21,42 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn
 from indistinct.recoding.summary import ColumnSummary, floor_of, node_summary
 
-# Above this many nodes not even one byte a node is kept.
+# Above this many nodes not even one byte per node is kept.
 LATTICE_LIMIT = 50_000_000
-# Seconds from which on a check is worth a word.
+# A check that takes longer than this (seconds) is announced.
 LONG = 2.0
-# Up to this many nodes are all looked at to tell the smallest suppression that would do.
+# Up to this many nodes, all are checked to find the smallest sufficient suppression.
 ADVICE_LIMIT = 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class FullDomain:
-    """A problem seen as a lattice. A column without a hierarchy is published as it is or not at all."""
-
-    problem: Problem
-
-    @cached_property
-    def columns(self) -> tuple[QuasiColumn, ...]:
-        """The quasi-identifiers, each with a hierarchy and cut through it."""
-        return self.problem.tree_columns()
-
-    @cached_property
-    def taxonomies(self) -> tuple[Taxonomy, ...]:
-        """The hierarchies in quasi-identifier order."""
-        return tuple(column.taxonomy for column in self.columns if column.taxonomy is not None)
+class FullDomain(TreeProblem):
+    """A problem seen as a lattice; a column without a hierarchy is published unmodified or suppressed."""
 
     @cached_property
     def level_starts(self) -> tuple[Codes, ...]:
-        """Where the nodes of each level begin if those of all levels are numbered on, by column."""
+        """For each column, where each level begins when the nodes of all levels are numbered consecutively."""
         return tuple(starts_of(taxonomy.ancestors.max(axis=0, initial=0) + 1) for taxonomy in self.taxonomies)
 
     @cached_property
     def lattice(self) -> Lattice:
-        """The nodes of the problem."""
+        """The lattice of the problem."""
         return Lattice(tuple(taxonomy.height for taxonomy in self.taxonomies))
 
     @cached_property
     def cells(self) -> Cells:
-        """The base cells, where every roll-up starts."""
+        """The original cells, from which every roll-up starts."""
         return Cells(self.problem.frequencies, self.taxonomies)
 
     @cached_property
     def weights(self) -> tuple[float, ...]:
-        """How much each column matters."""
+        """The attribute weight of each column."""
         return tuple(self.problem.importance.of(column.name) for column in self.columns)
 
     def precision(self, levels: Sequence[int]) -> Fraction:
-        """Return Sweeney's precision of a node without suppression, exactly: it decides among equals.
+        """Return Sweeney's precision of a node without suppression, as an exact fraction, because it decides ties.
 
-        It is a mean over columns, weighted by how much these matter. Levels are those of whole hierarchies.
+        It is a mean over columns with attribute weights. Levels are those of whole hierarchies.
         """
         weights = [Fraction(str(weight)) for weight in self.weights]
         heights, least = self.lattice.heights, [0] * len(levels)
@@ -83,23 +70,24 @@ class FullDomain:
 
     @property
     def allowed(self) -> int:
-        """Return how many may be suppressed: the budget, but never all, for nothing would be published."""
+        """The number of rows or people that may be suppressed: the limit, but never all of them."""
         return min(self.problem.suppression, self.problem.frequencies.members - 1)
 
     def roll_up(self, finer: RolledUp, levels: Sequence[int]) -> RolledUp:
-        """Return the classes of a coarser node from those of a finer one, and count that."""
+        """Return the classes of a coarser node from those of a finer one, and count a roll-up."""
         self.problem.counters["rollups"] += 1
         return self.cells.roll_up(finer, levels)
 
     def scan(self, levels: Sequence[int]) -> RolledUp:
-        """Return the classes of a node from the base cells, and count that."""
+        """Return the classes of a node from the original cells, and count a scan."""
         self.problem.counters["scans"] += 1
         return self.cells.roll_up(self.cells.base, levels)
 
     def outside(self, rolled: RolledUp, *, enough: int | None = None) -> Codes:
-        """Return which classes of a node are dropped so that the rest satisfies the model.
+        """Return which classes of a node must be suppressed so that the rest satisfies the model.
 
-        Who only asks whether more than `enough` rows go may be given a mask of so many.
+        With `enough`, the answer may stop early: once more than `enough` rows must go, a mask of at least that many
+        rows suffices.
         """
         if not self.problem.model.needs_labels:
             return classes_to_drop(self.problem.model, rolled.classes, enough=enough)
@@ -115,19 +103,19 @@ class FullDomain:
 
     @cached_property
     def _dropped(self) -> dict[Node, Codes]:
-        """The node for which it was last found out which classes go: a search asks again for the one it returns.
+        """The suppressed classes of the last node checked, because a search asks again for the node that it returns.
 
-        Classes of a node come in the order of their first cells, from whatever node they were rolled up.
+        Classes of a node are in the order of their first cells, whichever node they were rolled up from.
         """
         return {}
 
     @cached_property
     def _announced(self) -> list[float]:
-        """What was said of how long a check takes."""
+        """The duration that was announced, if any."""
         return []
 
     def _announce(self, seconds: float) -> None:
-        """Say how long a check of many sets of columns takes, once: the clock decides nothing."""
+        """Announce once how long checks of many sets of columns take; nothing is decided by the clock."""
         if seconds > LONG and not self._announced:
             self._announced.append(seconds)
             steps = sum(self.lattice.heights) + 1
@@ -138,31 +126,31 @@ class FullDomain:
             enter(f"searching ({announced})")
 
     def judged(self, rolled: RolledUp) -> Classes:
-        """Return the classes of a node with their labels, for a model that asks for these."""
+        """Return the classes of a node with their labels, for a model that needs labels."""
         codes = np.stack([self.cells.field(rolled, j) for j in range(len(self.columns))], axis=1)
         return replace(rolled.classes, labels=ClassLabels(self.problem.frequencies.names, codes))
 
     def check(self, rolled: RolledUp) -> bool:
-        """Return whether a node satisfies the model once the rows that the budget allows are suppressed."""
+        """Return whether a node satisfies the model once rows within the suppression limit are suppressed."""
         return not self.exceeds(rolled, self.allowed)
 
     def exceeds(self, rolled: RolledUp, allowed: int) -> bool:
-        """Return whether more rows, or people, than allowed stand in classes that break the model; this is a check."""
+        """Return whether more rows, or people, than allowed are in classes that break the model, and count a check."""
         self.problem.counters["checks"] += 1
         return rolled.classes.members_of(self.outside(rolled, enough=allowed)) > allowed
 
     def suppressed_rows(self, rolled: RolledUp) -> int:
-        """Return how many rows, or people, stand in classes that break the model."""
+        """Return the number of rows, or people, in classes that break the model."""
         return rolled.classes.members_of(self.outside(rolled))
 
     def require_roots(self) -> None:
-        """Raise unless every hierarchy reaches one root, or was cut off below it."""
+        """Raise `HierarchyError` unless every hierarchy has one root or was cut off below it."""
         for taxonomy in self.taxonomies:
             if taxonomy.column not in self.problem.forest:
                 check_rooted(taxonomy)
 
     def require_size(self, limit: int = LATTICE_LIMIT) -> None:
-        """Raise at once for a lattice that no search could hold."""
+        """Raise `ParameterError` for a lattice that is too large for any search."""
         if self.lattice.size > limit:
             raise ParameterError(
                 f"the lattice has {self.lattice.size:,} nodes, more than the {limit:,} that a search can hold",
@@ -170,7 +158,7 @@ class FullDomain:
             )
 
     def infeasible(self) -> InfeasibleError:
-        """Return the error for a lattice without a satisfying node, with the suppression that would do."""
+        """Return the error for a lattice without a satisfying node, with the suppression that would suffice."""
         members, absorbing = self.problem.frequencies.members, self.problem.model.traits.absorbing
         least = self._least_suppressed_rows()
         using = "" if absorbing else ", with the algorithm optimal"
@@ -185,7 +173,7 @@ class FullDomain:
         )
 
     def went_too_far(self, name: str) -> InfeasibleError:
-        """Return the error of a greedy search that found nothing on its way, where others might."""
+        """Return the error of a greedy search that found no satisfying node although one may exist."""
         return InfeasibleError(
             f"{name} does not come to {self.problem.model.spec()} with at most {self.problem.suppression} suppressed "
             f"{self.problem.unit}: it generalized everything, and the whole table as one class breaks the model",
@@ -193,10 +181,10 @@ class FullDomain:
         )
 
     def _least_suppressed_rows(self) -> int:
-        """Return how many rows the node that loses fewest suppresses; of a large lattice only the top is asked.
+        """Return the least number of rows that a node suppresses; in a large lattice only the top is checked.
 
-        Unless the model is absorbing a finer node may keep rows apart that break it, and so lose fewer of them. All
-        generalizations of a node come before it; it is passed over if one of them shows that it loses no fewer.
+        Unless the model is absorbing, a finer node may suppress fewer rows than the top. Generalizations are checked
+        before their specializations, and a node is skipped if one of them shows that it cannot suppress fewer.
         """
         every = not self.problem.model.traits.absorbing and self.lattice.size <= ADVICE_LIMIT
         if not every:
@@ -211,9 +199,9 @@ class FullDomain:
         return least
 
     def inevitable_rows(self, rolled: RolledUp) -> int:
-        """Return how many rows a node and all its specializations suppress at least.
+        """Return a lower bound of the rows that a node and all its specializations suppress.
 
-        Rows add up over classes. People do not: who breaks the model in one class may stand in others as well.
+        Rows add up over classes. People do not, because a person may have rows in several classes.
         """
         traits = self.problem.model.traits
         if not (traits.monotone and traits.stable) or rolled.classes.unit != "rows":
@@ -221,12 +209,12 @@ class FullDomain:
         return int(self.problem.model.inevitable(rolled.classes).sum())
 
     def recoding(self, levels: Node) -> ByColumn:
-        """Return the recoding of a node: rows of classes that break the model are suppressed."""
+        """Return the recoding of a node; rows of classes that break the model are suppressed."""
         rolled = self.cells.roll_up(self.cells.base, levels)
         return self.recoding_without(rolled, np.flatnonzero(self.outside(rolled)))
 
     def recoding_without(self, rolled: RolledUp, broken: Codes, *, starred: bool = False) -> ByColumn:
-        """Return the recoding of a node with some of its classes suppressed, or published as a row of stars."""
+        """Return the recoding of a node with some classes suppressed, or published as rows of `*` if `starred`."""
         starred = starred and len(broken) > 0
         levels = {column.name: level for column, level in zip(self.columns, rolled.levels, strict=True)}
         recoded = [recoded_column(column, levels[column.name], starred=starred) for column in self.columns]
@@ -237,7 +225,7 @@ class FullDomain:
 
 
 def recoded_column(column: QuasiColumn, level: int, *, starred: bool = False) -> tuple[RecodedColumn, Codes]:
-    """Return a column at a level of its hierarchy, and each value's published code; a star comes last."""
+    """Return a column at a level of its hierarchy, and each value's published code; the code of `*` comes last."""
     taxonomy = column.taxonomy
     if taxonomy is None:
         raise ValueError(f"column {column.name!r} has no hierarchy")

@@ -1,7 +1,7 @@
-"""A metric as the objective of a lattice search: the score of a counted node, and what is known before counting.
+"""A metric as the objective of a lattice search: the score of a node, and bounds known before it is counted.
 
-Scores are smaller for better nodes. `floors` is a bound from below for every node, known from the columns alone;
-`floor_above` is one that counting a node gives for the node and all its generalizations.
+Smaller scores are better. `floors` is a lower bound for every node, known from the columns alone; `floor_above` is one
+for a counted node and all its generalizations.
 """
 
 from abc import ABC, abstractmethod
@@ -27,11 +27,11 @@ class Objective(ABC):
 
     @property
     def sign(self) -> float:
-        """Return what makes a smaller score the better one."""
+        """Return 1 or -1, the factor that makes smaller scores better."""
         return -1.0 if self.metric.goal == "max" else 1.0
 
     def floors(self, nodes: Codes, least: Codes) -> Codes:
-        """Return a bound from below for nodes of which at least `least` rows must be suppressed."""
+        """Return lower bounds for nodes of which at least `least` rows must be suppressed."""
         return np.full(len(nodes), -np.inf)
 
     @abstractmethod
@@ -39,13 +39,13 @@ class Objective(ABC):
         """Return the score of a node whose broken classes are suppressed."""
 
     def floor_above(self, rolled: RolledUp) -> float:
-        """Return a bound from below for a node and all its generalizations."""
+        """Return a lower bound for a node and all its generalizations."""
         return -np.inf
 
 
 @dataclass(frozen=True, eq=False)
 class CellObjective(Objective):
-    """A metric that charges cells: a node without suppression is known before anything is counted."""
+    """A metric that charges cells: the cost of a node without suppression is known before anything is counted."""
 
     metric: CellMetric
 
@@ -68,7 +68,7 @@ class CellObjective(Objective):
 
     @cached_property
     def totals(self) -> list[Codes]:
-        """The sum of charges over all rows of each level, by column."""
+        """For each column, the sum of charges over all rows at each level."""
         counts = self.space.problem.frequencies.counts
         found = []
         for j, (taxonomy, charges) in enumerate(zip(self.space.taxonomies, self.charges, strict=True)):
@@ -78,21 +78,24 @@ class CellObjective(Objective):
 
     @cached_property
     def slack(self) -> list[Codes]:
-        """How much a suppressed cell costs at least beyond its charge at each level, by column."""
+        """For each column and level, the least amount by which a suppressed cell costs more than a published one."""
         return [
             np.array([dropped - c.max() for c in charges])
             for dropped, charges in zip(self.dropped, self.charges, strict=True)
         ]
 
     def floors(self, nodes: Codes, least: Codes) -> Codes:
-        """Every row costs its generalization; each row that must go costs the rest up to a suppressed cell as well."""
+        """Every row pays its generalization.
+
+        Each row that must be suppressed also pays the difference to a suppressed row.
+        """
         totals = np.stack([total[nodes[:, j]] for j, total in enumerate(self.totals)], axis=1)
         extra = np.stack([slack[nodes[:, j]] for j, slack in enumerate(self.slack)], axis=1)
         rows = self.space.problem.frequencies.rows
         return self.sign * self.metric.combine(totals + least[:, None] * np.maximum(extra, 0), rows=rows)
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
-        """Charge the rows that stay by their values and the others as suppressed."""
+        """Charge kept rows by their published values and the others as suppressed."""
         sizes = np.where(broken, 0, rolled.classes.sizes)
         rows = self.space.problem.frequencies.rows
         gone = rows - int(sizes.sum())
@@ -106,19 +109,19 @@ class CellObjective(Objective):
 
 @dataclass(frozen=True, eq=False)
 class SizeObjective(Objective):
-    """Discernibility or average class size: class sizes are all it takes."""
+    """Discernibility or average class size, which depend on class sizes alone."""
 
     metric: SizeMetric
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
-        """Return the metric of the classes that stay."""
+        """Return the metric of the kept classes."""
         sizes = rolled.classes.members[~broken & (rolled.classes.sizes > 0)]
         return self.metric.of_sizes(sizes, rows=int(sizes.sum()) + rolled.classes.members_of(broken))
 
     def floor_above(self, rolled: RolledUp) -> float:
-        """Merging only makes fewer and larger classes; a suppressed row costs no less than one in a class.
+        """Merging classes only makes fewer and larger ones, and a suppressed row costs no less than one in a class.
 
-        People may stand in both of two merged classes, so that nothing is known of them.
+        No bound is known for people, who may be in both of two merged classes.
         """
         if not self.metric.charges_suppressed or rolled.classes.members is not rolled.classes.sizes:
             return -np.inf
@@ -128,11 +131,11 @@ class SizeObjective(Objective):
 
 @dataclass(frozen=True, eq=False)
 class EntropyObjective(Objective):
-    """Non-uniform entropy: the bits that a node takes from each column, and from the rows that go, the rest."""
+    """Non-uniform entropy: the bits lost in each column, and all remaining bits of suppressed rows."""
 
     @cached_property
     def bits(self) -> list[Codes]:
-        """The bits that each level takes from all rows, by column."""
+        """For each column, the bits that each level loses over all rows."""
         found = []
         for j, taxonomy in enumerate(self.space.taxonomies):
             vectors, counts = self.space.problem.frequencies.vectors, self.space.problem.frequencies.counts
@@ -142,11 +145,11 @@ class EntropyObjective(Objective):
         return found
 
     def floors(self, nodes: Codes, least: Codes) -> Codes:
-        """Suppression only adds bits."""
+        """Suppression only loses more bits."""
         return np.sum([bits[nodes[:, j]] for j, bits in enumerate(self.bits)], axis=0)
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
-        """Return the bits that the node takes, and those of the generalized values of the rows that go."""
+        """Return the bits that the node loses, and those of the generalized values of suppressed rows."""
         total = sum(float(bits[level]) for bits, level in zip(self.bits, rolled.levels, strict=True))
         sizes = rolled.classes.sizes[broken]
         if not len(sizes):
@@ -159,7 +162,7 @@ class EntropyObjective(Objective):
 
 @dataclass(frozen=True, eq=False)
 class ClassificationObjective(Objective):
-    """Iyengar's classification metric: rows that go, or are not of their class's majority."""
+    """Iyengar's classification metric: rows that are suppressed or not in the majority of their class."""
 
     metric: ClassificationMetric
 
@@ -169,13 +172,13 @@ class ClassificationObjective(Objective):
         return (rows - int(majorities(histogram)[~broken].sum())) / rows
 
     def floor_above(self, rolled: RolledUp) -> float:
-        """The majority of a merged class is never more than the majorities of its parts together."""
+        """The majority of a merged class is at most the sum of the majorities of its parts."""
         return self.score(rolled, np.zeros(len(rolled), dtype=bool))
 
 
 @dataclass(frozen=True, eq=False)
 class AnyObjective(Objective):
-    """A metric of which nothing is known: every node is recoded and measured."""
+    """A metric without known bounds: every node is recoded and measured."""
 
     def score(self, rolled: RolledUp, broken: Codes) -> float:
         """Return the metric of the node's recoding."""
@@ -184,7 +187,7 @@ class AnyObjective(Objective):
 
 
 def objective_of(space: FullDomain, metric: Metric) -> Objective:
-    """Return the objective that a metric makes; what is in units of k takes that of the problem's model."""
+    """Return the objective of a metric; a metric in units of k takes k from the problem's model."""
     names = [column.name for column in space.problem.columns]
     metric = weigh_metric(metric.for_promise(space.problem.model.smallest), space.problem.importance, names)
     match metric:

@@ -1,16 +1,17 @@
 """The best node of the lattice under any metric, proven.
 
-In the manner of OLA (El Emam et al. 2009) and Flash (Kohlmayer et al. 2012): a node is looked at only while its bound
-from below is better than the best score so far. A counted node tells how many rows all its specializations suppress at
-least. That raises their bounds, or rules them out where it is more than the budget; so chains from the most promising
-node to the top are searched by bisection, for few counts rule out many nodes. Why it is true, by the model's traits:
+As in OLA (El Emam et al. 2009) and Flash (Kohlmayer et al. 2012), a node is counted only while its lower bound is
+better than the best score so far. A counted node gives a lower bound of the rows that all its specializations suppress.
+That raises their bounds, or rules them out where it exceeds the suppression limit. Chains from the most promising node
+to the top are searched by bisection, so that few counts rule out many nodes. The conclusions depend on the model's
+traits:
 
 - absorbing: a class that satisfies the model still does when rows join. Hence a class that breaks it consists of
-  classes of the finer node that all break it, and all its rows go there too.
-- monotone, and no row may be suppressed: were every finer class to satisfy the model, so would the union.
-- monotone: whatever a finer node keeps of a class is a union of classes that satisfy the model, and satisfies it. So
-  at least as many rows go as must go from the class alone before the rest can satisfy it: `Model.inevitable`. Classes
-  share no rows, and their numbers add up.
+classes of the finer node that all break it, and all its rows are suppressed there too.
+- monotone, and no row may be suppressed: if every finer class satisfied the model, so would their union.
+- monotone: the rows that a finer node keeps of a class are a union of satisfying classes, and so satisfy the model. So
+at least as many rows are suppressed as must leave the class before the rest can satisfy it: `Model.inevitable`. Classes
+share no rows, so these numbers add up.
 - otherwise nothing follows.
 """
 
@@ -37,15 +38,15 @@ from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.spelling import spell
 
-# Bounds of this many promising nodes are sharpened at a time.
+# Number of promising nodes whose bounds are sharpened at a time.
 BATCH = 128
-# Counted nodes that are kept to roll others up from.
+# Number of counted nodes that are kept to roll others up from.
 KEPT = 48
-# Once this share of the lattice was counted node by node, all of it is surveyed in one walk instead.
+# Once this share of the lattice was counted node by node, the whole lattice is surveyed in one pass instead.
 SWEEP_FROM = 0.15
-# Scores that differ by less, relative to the best, differ by rounding: they are equal.
+# Scores whose relative difference is smaller are equal but for rounding.
 ROUNDING = 1e-12
-# The stream of a seed from which a node is drawn; anatomy has the fourth of each hundred, engines have others.
+# The random stream of a seed from which a node is drawn; anatomy uses the fourth of each hundred, engines others.
 STREAM = 5
 
 
@@ -110,7 +111,7 @@ class Optimal(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Optimal unless a limit stops it, or another node may be drawn."""
+        """Optimal unless a limit stops the search or another node may be drawn."""
         return AlgorithmTraits(
             optimal=self.seconds is None and self.checks is None and not self.choice,
             hierarchies=True,
@@ -123,7 +124,7 @@ class Optimal(Algorithm):
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether the metric charges cells of columns, and not classes or rows as wholes."""
+        """Whether the metric charges cells of columns, and not whole classes or rows."""
         return metric_of(self.metric).charges_cells
 
     @property
@@ -151,7 +152,7 @@ class Optimal(Algorithm):
         return space.recoding(self._drawn(search, problem.seed) if self.choice else search.best)
 
     def _drawn(self, search: "LatticeSearch", seed: int | None) -> Node:
-        """Return one of the nodes that are nearly as good as the best, with equal chances."""
+        """Return one of the nodes that are nearly as good as the best, all equally likely."""
         near = search.within(self.choice)
         search.space.problem.counters["near"] = len(near)
         return near[int(Secret(seed).number(len(near), stream=STREAM)[0])]
@@ -163,21 +164,21 @@ class LatticeSearch:
     def __init__(self, space: FullDomain, objective: Objective) -> None:
         self.space, self.objective = space, objective
         traits, shape = space.problem.model.traits, space.lattice.shape
-        # Strict: a node that breaks the model rules out its specializations, so that it pays to count hopeless ones.
+        # Strict: a node that breaks the model rules out its specializations, so that counting hopeless nodes pays.
         self.strict = traits.monotone and (not space.problem.suppression or traits.absorbing)
         self.monotone = traits.monotone
         # Nodes in the order that decides among equals: by height, then lexicographically.
         self.ranks = space.lattice.node_heights() * space.lattice.size
         self.ranks += np.arange(space.lattice.size).reshape(shape)
         self.open = np.ones(shape, dtype=bool)
-        self.least = np.zeros(shape, dtype=np.int64)  # rows that must be suppressed at least
+        self.least = np.zeros(shape, dtype=np.int64)  # least number of rows that must be suppressed
         self.floors = self._floors(np.arange(space.lattice.size)).reshape(shape)
         self.best: Node | None = None
         self.score, self.proven = np.inf, False
         self.kept: dict[Node, RolledUp] = {space.cells.base.levels: space.cells.base}
 
     def run(self, *, deadline: float = math.inf, checks: float = math.inf) -> None:
-        """Search until every node is settled or a limit is reached; where bounds rule out little, look at all nodes."""
+        """Search until every node is settled or a limit is reached; where bounds rule out little, survey all nodes."""
         counters, size = self.space.problem.counters, self.space.lattice.size
         before = counters["checks"]
         sweeps = can_sweep(self.space, self.objective) and deadline == checks == math.inf
@@ -199,7 +200,7 @@ class LatticeSearch:
         self.proven = True
 
     def _sweep(self) -> None:
-        """Take the best of all nodes, surveyed in one walk."""
+        """Take the best of all nodes, surveyed in one pass."""
         suppressed, scores = survey_lattice(self.space, self.objective)
         fits = suppressed <= self.space.allowed
         self.open[...] = False
@@ -211,7 +212,7 @@ class LatticeSearch:
             self.best = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
 
     def within(self, share: float) -> list[Node]:
-        """Return the feasible nodes, the best included, that are worse than it by at most a share of its score."""
+        """Return the satisfying nodes whose score is within this share of the best, the best included."""
         limit, lattice, near = self.score + share * abs(self.score) + self._margin(), self.space.lattice, []
         for place in np.flatnonzero(self.floors <= limit).tolist():
             node = tuple(int(level) for level in np.unravel_index(place, lattice.shape))
@@ -227,7 +228,7 @@ class LatticeSearch:
         return float(self.objective.sign * min(self.floors[self.open].min(initial=np.inf), self.score))
 
     def _most_promising(self) -> Node | None:
-        """Return the open node with the smallest bound, once that is as sharp as it gets, if it beats the best."""
+        """Return the open node with the smallest final bound if it is better than the best score."""
         while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.ranks))):
             floors = self.floors.reshape(-1)
             if len(places) > BATCH:
@@ -240,7 +241,7 @@ class LatticeSearch:
         return None
 
     def _beats(self, scores: Codes | float, ranks: Codes) -> Codes:
-        """Return which scores are better than the best, or as good but for rounding at a lower rank."""
+        """Return which scores are better than the best, or equal but for rounding and earlier in the order of nodes."""
         if self.best is None:
             return np.ones(np.shape(scores), dtype=bool)
         margin = self._margin()
@@ -251,7 +252,7 @@ class LatticeSearch:
         return ROUNDING * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
     def _floors(self, places: Codes) -> Codes:
-        """Return bounds from below of nodes, given what is known of their suppression."""
+        """Return lower bounds of nodes, given what is known about their suppression."""
         found = np.empty(len(places))
         for start in range(0, len(places), 1 << 17):
             part = places[start : start + (1 << 17)]
@@ -260,7 +261,10 @@ class LatticeSearch:
         return found
 
     def _chain(self, start: Node):  # type: ignore[no-untyped-def]
-        """Yield nodes of a chain from `start` to the top by bisection, up from failures and down from successes."""
+        """Yield nodes of a chain from `start` to the top by bisection.
+
+        Upwards after a failure, downwards after a success.
+        """
         chain, node = [start], start
         while True:
             above = [upper for upper in self.space.lattice.above(node) if self.open[upper]]
@@ -278,9 +282,9 @@ class LatticeSearch:
                 low = middle + 1
 
     def _count(self, node: Node) -> None:
-        """Count a node: settle it, and whatever follows from it."""
+        """Count a node, settle it, and settle the nodes that it decides."""
         rolled = self._rolled(node)
-        # Of a node that suppresses too much only that is of use.
+        # Of a node that suppresses too much, only its lower bounds are of use.
         broken = self.space.outside(rolled, enough=self.space.allowed)
         suppressed = rolled.classes.members_of(broken)
         self.space.problem.counters["checks"] += 1

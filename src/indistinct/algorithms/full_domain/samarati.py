@@ -55,8 +55,7 @@ class Samarati(Algorithm):
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the chosen node."""
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(problem)
         space.require_roots()
         space.require_size()
@@ -68,7 +67,7 @@ class Samarati(Algorithm):
                 best, high = found, middle
             else:
                 low = middle + 1
-        # The last height may never have been looked at, for example the top.
+        # The last height may never have been checked, for example the top.
         if best is None or sum(best) != low:
             best = self._choose(space, low)
         if best is None:

@@ -1,8 +1,8 @@
-"""Stars for models that group classes by a few columns: outlier rows join a table that keeps the promise already.
+"""Suppressed cells for models that group classes by a few columns: outliers join the satisfying classes of a node.
 
-What a node keeps satisfies the model by itself, and rows that join never make a group smaller. So outliers are tried
-with stars in the same columns, and those stay whose every group is large enough, among them and with what is there. A
-star is a value of its own: (30, *) is a combination that enough rows must share.
+The classes that a node keeps satisfy the model by themselves, and rows that join never make a group smaller. So
+outliers are tried with `*` in the same columns, and those are kept whose every group is large enough, counting
+themselves and the kept classes. `*` is a value of its own: (30, *) is a combination that enough rows must share.
 """
 
 import heapq
@@ -22,17 +22,17 @@ from indistinct.models.registry import subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.models.subset_groups import SubsetGroups
 
-# Sets of columns that are bounded for each number of stars, and the classes times sets of columns of the model that are
-# counted for those which promise most. However few classes there are, a set takes as long as so many.
+# MASKS: sets of columns that are bounded for each number of stars. WORK: classes × sets of columns of the model that
+# are counted for the most promising ones. SET: least work that one set counts as, however few classes there are.
 MASKS, WORK, SET = 1000, 60_000_000, 2_000
-# So many of them are tried in any case.
+# This many are tried in any case.
 TRIED = 8
 
 Mask = tuple[int, ...]
 
 
 class Starring(Protocol):
-    """The classes of a node: what they show, which columns are starred in each, and which have no place yet."""
+    """The classes of a node: their published values, the columns suppressed in each, and which are not placed yet."""
 
     space: FullDomain
     cut: SubtreeCut
@@ -47,7 +47,7 @@ class Starring(Protocol):
 
 
 def place_by_sets(outliers: Starring) -> None:
-    """Star as few columns as it takes for each outlier, as far as the model of column sets allows."""
+    """Suppress as few columns as needed of each outlier, as far as the model of column sets allows."""
     table = _PublishedGroups(outliers)
     free = outliers.free
     for stars in range(1, len(free) + 1):
@@ -59,7 +59,10 @@ def place_by_sets(outliers: Starring) -> None:
 
 @dataclass(eq=False)
 class _PublishedGroups:
-    """What is published already, as far as outliers ask: `witnesses` are classes that show how large groups are."""
+    """The groups that are published already, as far as they matter to outliers.
+
+    `witnesses` are classes that fill them.
+    """
 
     outliers: Starring
 
@@ -76,7 +79,7 @@ class _PublishedGroups:
             self.witnesses |= self._groups(model, out.cut.classes, out.values).witnesses(model.k, asking)
 
     def telling(self, free: Sequence[int]) -> list[int]:
-        """Return columns with those first that stand most often in a small group, for their importance."""
+        """Return the columns, those first that are most often part of a small group, relative to their weight."""
         entries = self.small_groups()[1]
         often = {j: int(np.count_nonzero(entries & np.uint64(1 << j))) for j in free}
         weigh = self.outliers.space.problem.importance.of
@@ -84,7 +87,7 @@ class _PublishedGroups:
         return sorted(free, key=lambda j: (-often[j] / weigh(names[j]), j))
 
     def small_groups(self) -> tuple[Codes, Codes]:
-        """Return the outliers and the sets of columns, as bits, whose groups are small even with all outliers."""
+        """Return the outliers and the sets of columns (as bits) whose groups stay small even with all outliers."""
         out = self.outliers
         present = np.concatenate([np.flatnonzero(self.witnesses), out.remaining])
         first, owners, sets = len(present) - len(out.remaining), [], []
@@ -97,9 +100,10 @@ class _PublishedGroups:
         return np.concatenate([np.zeros(0, dtype=np.int64), *owners]), np.concatenate([np.zeros(0, np.uint64), *sets])
 
     def place_with(self, masks: list[Mask]) -> None:
-        """Place outliers with sets of columns, first with the set that could place most for what its columns matter.
+        """Place outliers by sets of columns, first by the set that could place most rows for its cost.
 
-        An outlier needs a star in every set of columns in which its group is small: that bounds what a mask places.
+        An outlier needs a star in every set of columns in which its group is small, which bounds the rows that a mask
+        can place.
         """
         out, weigh = self.outliers, self.outliers.space.problem.importance.of
         names = out.space.problem.frequencies.names
@@ -135,7 +139,7 @@ class _PublishedGroups:
         return fits
 
     def _joining(self, classes: Codes, mask: Mask) -> Codes:
-        """Return which of some classes keep the promise where all of them show stars in some columns."""
+        """Return which of some classes satisfy the model when all of them show `*` in these columns."""
         out = self.outliers
         known = np.flatnonzero(self.witnesses)
         shown = self._labels_of(classes)
@@ -159,7 +163,7 @@ class _PublishedGroups:
             kept = kept[~gone]
 
     def _labels_of(self, classes: Codes) -> Codes:
-        """Return what classes show: their node, or the star."""
+        """Return what classes publish: their node, or the star."""
         out = self.outliers
         return np.where(out.stars[classes], self.star, out.values[classes])
 

@@ -1,8 +1,8 @@
-"""Where stars go: rows that stand out are published with stars in some columns, so that they fall together.
+"""Which cells to suppress: outlier rows are published with `*` in some columns, so that they share classes.
 
-A *unit* is some rows that look alike: a cell, or a class of a node. Units that show the same after starring are one
-class. Three steps look for few stars: sets of columns in their order of cost, a local repair of what they give, and
-both again from other orders. All of it depends on counts alone, never on the clock.
+A *unit* is a set of equal rows: a cell, or a class of a node. Units that show the same after suppression are one class.
+Three steps look for few suppressed cells: sets of columns in their order of cost, a local repair of the result, and
+both again from other orders. Everything depends on counts alone, never on the clock.
 """
 
 import heapq
@@ -20,18 +20,17 @@ from indistinct.frequencies.compatible_rows import group_shown
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.hierarchy.builders import Suppression
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.importance import Importance
 from indistinct.metrics.loss import Distortion
 from indistinct.models.base import Model
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import Importance, QuasiColumn
 from indistinct.recoding.outputs import Assignment
 from indistinct.tables.domain import Domain
 
 # Sets of columns that are tried for each number of stars; with up to twelve columns these are all of them.
 MASKS = 1000
-# Orders that are tried besides the first, and how many units may be placed and repaired in all these together.
+# Further orders that are tried, and how many units may be placed and repaired in all these together.
 RESTARTS, RESTARTED_UNITS = 7, 40_000
-# Rounds of a repair, and how many units may be looked at in all rounds together; two rounds are always made.
+# Rounds of a repair, and how many units may be visited in all rounds together; two rounds are always made.
 ROUNDS, REPAIRED_UNITS = 40, 2_000_000
 
 
@@ -40,7 +39,7 @@ Mask = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """Rows that stand out: `values[i, j]` is what unit `i` would publish of column `j`, `classes` what a model sees.
+    """Outlier rows: `values[i, j]` is what unit `i` would publish of column `j`, `classes` what a model sees of them.
 
     Columns in `free` may be starred; a star in column `j` costs each row `weights[j]`.
     """
@@ -61,20 +60,20 @@ class Units:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """The stars of every unit, and which units could be placed; the others are dropped."""
+    """The suppressed columns of every unit, and which units could be placed; the others are removed."""
 
     stars: Codes
     placed: Codes
 
     def cost(self, units: Units) -> tuple[int, float]:
-        """Return the rows that are dropped, and what the stars of all others cost."""
+        """Return (rows that are removed, total cost of the stars of all others)."""
         rows = units.classes.sizes
         stars = rows[self.placed] @ self.stars[self.placed]
         return int(rows[~self.placed].sum()), float(stars @ np.array(units.weights))
 
 
 def place_units(units: Units, *, counters: Counter[str], progress: Callable[[float], None]) -> Placement:
-    """Return the placement with the fewest dropped rows, and among these with the least costly stars."""
+    """Return the placement with the fewest removed rows, and among these with the least costly stars."""
     restarts = min(RESTARTS, RESTARTED_UNITS // max(len(units), 1))
     best, least = None, (0, 0.0)
     for order in range(restarts + 1):
@@ -90,7 +89,7 @@ def place_units(units: Units, *, counters: Counter[str], progress: Callable[[flo
 def place_greedily(units: Units, *, order: int, counters: Counter[str]) -> Placement:
     """Star sets of columns, the cheapest first, until every unit is placed or no set helps.
 
-    Of equally costly sets that comes first which places most rows; in an `order` above 0 they come as that number says.
+    Of equally costly sets, the one that places most rows comes first; with `order` above 0 that number permutes them.
     """
     stars, remaining = np.zeros(units.values.shape, dtype=bool), np.arange(len(units))
     telling = sorted(units.free, key=lambda j: (-len(np.unique(units.values[:, j])), j))
@@ -106,7 +105,7 @@ def place_greedily(units: Units, *, order: int, counters: Counter[str]) -> Place
 
 
 def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[list[Mask]]:
-    """Yield sets of columns by what they cost, the equally costly ones together, most telling columns first."""
+    """Yield lists of equally costly sets of columns in ascending cost; `telling` gives the order of columns."""
     if len({weights[j] for j in telling}) <= 1:
         for size in range(1, len(telling) + 1):
             yield list(islice(combinations(telling, size), MASKS))
@@ -123,10 +122,10 @@ def _masks_by_cost(telling: list[int], weights: tuple[float, ...]) -> Iterator[l
 def _place_with(
     units: Units, masks: list[Mask], stars: Codes, remaining: Codes, *, largest_first: bool, counters: Counter[str]
 ) -> Codes:
-    """Set the stars of units that some sets of columns place; return the units that are left.
+    """Set the stars of units that these sets of columns place; return the units that are left.
 
-    Under an absorbing model a set only places fewer rows as others place some, so a count that is still the largest
-    when it is made again is the largest of all; under other models that is taken for granted.
+    Under an absorbing model a set places fewer rows once others have placed some, so a count that is still the largest
+    when repeated is the largest of all; under other models this is assumed.
     """
     rest = units.take(remaining)
     queue = [(-rest.classes.rows if largest_first else 0, index) for index in range(len(masks))]
@@ -145,17 +144,17 @@ def _place_with(
 
 
 def _try_mask(rest: Units, mask: Mask) -> tuple[Codes, int]:
-    """Return which units are in groups that satisfy the model under some stars, and the rows of these."""
+    """Return which units are in groups that satisfy the model with these stars, and their rows."""
     class_ids, groups = group_shown(rest.values, [j for j in range(rest.values.shape[1]) if j not in mask])
     settled = ~rest.model.violations(rest.classes.regroup(class_ids, groups))[class_ids]
     return settled, int(rest.classes.sizes[settled].sum())
 
 
 def repair(units: Units, placement: Placement, *, counters: Counter[str]) -> Placement:
-    """Return a placement of the same units with stars that cost no more, by local search.
+    """Return a placement of the same units that costs no more, by local search.
 
-    Units move between classes and change places, and classes are dissolved, divided and divided anew, as long as that
-    takes stars away and the model holds.
+    Units move between classes and are swapped, and classes are dissolved, split and redivided, as long as that removes
+    stars and the model holds.
     """
     placed = np.flatnonzero(placement.placed)
     if len(placed) < 2:
@@ -172,12 +171,12 @@ def repair(units: Units, placement: Placement, *, counters: Counter[str]) -> Pla
 
 
 def group_published(values: Codes, stars: Codes) -> tuple[Codes, int]:
-    """Return the class of every unit, and their number: units that publish the same are one class."""
+    """Return (class of every unit, number of classes): units that publish the same are one class."""
     return group_shown(np.where(stars, 0, values + 1), range(values.shape[1]))
 
 
 def _differing(units: Units, class_ids: Codes) -> Codes:
-    """Return, for each unit and column, whether the units of its class differ there."""
+    """Return, for each unit and column, whether the units of its class have different values there."""
     distinct, ids = np.unique(class_ids, return_inverse=True)
     found = np.zeros(units.values.shape, dtype=bool)
     for j in units.free:
@@ -189,7 +188,7 @@ def _differing(units: Units, class_ids: Codes) -> Codes:
 
 
 def _local_search(units: Units, stars: Codes, counters: Counter[str]) -> LocalSearch:
-    """Return a local search over units, each column a tree of its values and a star."""
+    """Return a local search over units, in which each column is a tree of its values below `*`."""
     columns, vectors = [], np.empty(units.values.shape, dtype=np.int32)
     for j in range(units.values.shape[1]):
         values, vectors[:, j] = np.unique(units.values[:, j], return_inverse=True)

@@ -1,7 +1,7 @@
-"""Recodings in which every value of a column has a level of its own: subtrees, siblings, single suppressed values.
+"""Recodings in which every value of a column has its own level: subtrees, siblings, single suppressed values.
 
-A *cut* through the hierarchies says on which level each value is published; the recoding publishes the ancestor there.
-Full-domain nodes are the cuts that treat all values of a column alike.
+A *cut* through the hierarchies gives the level on which each value is published: the recoding publishes its ancestor
+there. Full-domain nodes are the cuts with one level for all values of a column.
 """
 
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class SubtreeCut:
 
     @cached_property
     def nodes(self) -> tuple[Codes, ...]:
-        """Each value's published node, by column, as one number that ascends by level and node."""
+        """For each column, each value's published node, as one number that ascends by level and node."""
         return tuple(
             levels.astype(np.int64) << 32 | taxonomy.ancestors[np.arange(len(levels)), levels]
             for taxonomy, levels in zip(self.space.taxonomies, self.levels, strict=True)
@@ -36,7 +36,7 @@ class SubtreeCut:
 
     @cached_property
     def groups(self) -> tuple[Codes, ...]:
-        """Each value's published code, by column; codes ascend by level and node."""
+        """For each column, each value's published code; codes ascend by level and node."""
         return tuple(np.unique(nodes, return_inverse=True)[1].astype(np.int32) for nodes in self.nodes)
 
     @cached_property
@@ -54,7 +54,7 @@ class SubtreeCut:
 
     @cached_property
     def classes(self) -> Classes:
-        """The classes that the cut makes, with their labels where the model asks for these."""
+        """The classes that the cut makes, with labels where the model needs them."""
         problem = self.space.problem
         classes = problem.frequencies.classes.regroup(self.class_ids, int(self.class_ids.max(initial=-1)) + 1)
         if not problem.model.needs_labels:
@@ -71,16 +71,16 @@ class SubtreeCut:
 
     @cached_property
     def broken(self) -> Codes:
-        """Which classes are dropped so that the rest satisfies the model."""
+        """Which classes are suppressed so that the rest satisfies the model."""
         return classes_to_drop(self.space.problem.model, self.classes)
 
     @property
     def suppressed_rows(self) -> int:
-        """Return how many rows, or people, stand in classes that break the model."""
+        """Return the number of rows, or people, in classes that break the model."""
         return self.classes.members_of(self.broken)
 
     def recoding(self) -> ByColumn:
-        """Return the recoding of the cut: rows of classes that break the model are suppressed."""
+        """Return the recoding of the cut; rows of classes that break the model are suppressed."""
         outside = np.flatnonzero(self.broken[self.class_ids])
         vectors = self.space.problem.frequencies.vectors[outside]
         shown = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
@@ -92,7 +92,7 @@ class SubtreeCut:
 
 
 def group_equal(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
-    """Group equal words; return the group of each, and the word and the rows of each group."""
+    """Group equal words; return (group of each word, word of each group, rows of each group)."""
     class_ids = np.empty(len(words), dtype=np.int32)
     found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
     return class_ids, found[:, 0].astype(np.int64), sizes

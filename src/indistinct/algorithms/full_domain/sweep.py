@@ -1,6 +1,6 @@
-"""A survey of every node of the lattice at roll-up cost, for models that look at class sizes alone.
+"""A survey of every node of the lattice at the cost of a roll-up each, for models that look at class sizes alone.
 
-Where bounds rule out few nodes, looking at all of them in one walk is faster than counting them one by one.
+Where bounds rule out few nodes, visiting all of them in one pass is faster than counting them one by one.
 """
 
 from itertools import product
@@ -13,12 +13,12 @@ from indistinct.algorithms.full_domain.objective import CellObjective, EntropyOb
 from indistinct.frequencies.lattice import Node
 from indistinct.machine.arrays import Codes, spread
 
-# A survey takes three numbers and one for each column of every node.
+# A survey stores three numbers per node and one more for each column.
 SWEEP_LIMIT = 5_000_000
 
 
 def can_sweep(space: FullDomain, objective: Objective) -> bool:
-    """Return whether every node can be surveyed in one walk."""
+    """Return whether every node can be surveyed in one pass."""
     return (
         space.problem.model.traits.sizes_only
         and isinstance(objective, CellObjective | SizeObjective | EntropyObjective)
@@ -28,11 +28,11 @@ def can_sweep(space: FullDomain, objective: Objective) -> bool:
 
 
 def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Codes]:
-    """Return suppressed rows and scores of all nodes, in lexicographic order."""
+    """Return (suppressed rows, scores) of all nodes, in lexicographic order."""
     walk = _LatticeWalk(space, objective)
     first = min(2, len(space.lattice.heights))
     prefixes = list(product(*(range(height, -1, -1) for height in space.lattice.heights[:first])))
-    # Small prefixes have the largest sets of classes and go first, so that no thread is left with one at the end.
+    # Small prefixes have the largest sets of classes and go first, so that no thread ends up with one at the end.
     spread(walk.below, reversed(prefixes))
     space.problem.counters["checks"] += space.lattice.size
     space.problem.counters["rollups"] += space.lattice.size - 1
@@ -40,7 +40,7 @@ def survey_lattice(space: FullDomain, objective: Objective) -> tuple[Codes, Code
 
 
 class _LatticeWalk:
-    """The arrays that the kernel works on."""
+    """The arrays that the kernel uses."""
 
     def __init__(self, space: FullDomain, objective: Objective) -> None:
         self.space, self.objective = space, objective
@@ -59,7 +59,7 @@ class _LatticeWalk:
         self.found = np.zeros((lattice.size, 3 + len(lattice.heights)))
 
     def below(self, prefix: Node) -> None:
-        """Survey every node that begins with some levels."""
+        """Survey every node whose first levels are `prefix`."""
         levels = (*prefix, *([0] * (len(self.heights) - len(prefix))))
         rolled = self.space.cells.roll_up(self.space.cells.base, levels)
         _kernels.sweep(
@@ -69,7 +69,7 @@ class _LatticeWalk:
         )  # fmt: skip
 
     def survey(self) -> tuple[Codes, Codes]:
-        """Return what was found: suppressed rows, and scores."""
+        """Return the result: suppressed rows and scores of all nodes."""
         rows = self.space.problem.frequencies.rows
         outside, inside, squares, totals = (*self.found[:, :3].T, self.found[:, 3:])
         objective = self.objective
@@ -86,7 +86,7 @@ class _LatticeWalk:
 
 
 def _offsets(sizes: list[list[int]]) -> Codes:
-    """Return where each table of each column begins; a column's row ends with where its last table ends."""
+    """Return where each table of each column begins; a column's last entry is the end of its last table."""
     width = max((len(column) for column in sizes), default=0) + 1
     found, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
     for j, column in enumerate(sizes):

@@ -1,4 +1,4 @@
-"""Top-down specialization (Fung et al. 2005): from all roots downwards, one node of one hierarchy at a time."""
+"""Top-down specialization (Fung et al. 2005): from the roots downwards, one node of one hierarchy at a time."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal, get_args
@@ -25,14 +25,14 @@ SCORES = get_args(Score)
 class TopDownSpecialization(Algorithm):
     """Subtree generalization for classification: while the model allows it, replace a node by all of its children.
 
-    The specialization with the best `score` goes first: information gain about the column `target`, for what it costs
-    in anonymity (`igpl`, or `igpl-original` without the + 1), or the gain alone (`ig`). Without a target the gain is
-    that about the column's own values. With `distortion` the gain is by how much distortion decreases, for what that
-    costs in anonymity; then there is no target. With `siblings` a single child may leave its parent, which then
+    The specialization with the best `score` goes first: the information gain about the column `target` divided by the
+    loss of anonymity plus one (`igpl`; `igpl-original` omits the plus one), or the gain alone (`ig`). Without a target
+    the gain is that about the column's own values. With `distortion` the gain is the decrease of distortion, divided by
+    the loss of anonymity; then there is no target. With `siblings` a single child may leave its parent, which then
     represents the other children.
 
-    Each node of a hierarchy that is specialized, or ruled out, takes a look at all cells: time grows with the number of
-    nodes times that of cells, and with the square of the rows where nearly every row has values of its own.
+    Each node of a hierarchy that is specialized or ruled out takes one pass over all cells: time grows with the number
+    of nodes times that of cells, and with the square of the rows where nearly every row has values of its own.
 
     The result is minimal: no further specialization satisfies the model. Rows are never suppressed.
 
@@ -99,8 +99,7 @@ class TopDownSpecialization(Algorithm):
                 f"must not be a quasi-identifier; {self.target!r} is one",
                 hint="give the column that is to be predicted the role sensitive or insensitive",
             )
-        self.require(problem)
-        problem.model.check(problem.whole())
+        self.require_whole(problem)
         space = FullDomain(replace(problem, suppression=0))
         space.require_roots()
         search = Specialization(space, self)
@@ -112,7 +111,7 @@ class TopDownSpecialization(Algorithm):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A specialization: values of column `column` under `child` (all children if None) leave `node` on `level`."""
+    """A specialization: the values under `child` (under all children if None) leave `node` on `level`."""
 
     column: int
     level: int
@@ -122,15 +121,15 @@ class Candidate:
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """Return its place among equals: columns in order, coarse nodes first."""
+        """Return the sort key among equals: columns in order, coarse nodes first."""
         return self.column, -self.level, self.node, -1 if self.child is None else self.child
 
 
 class Specialization:
-    """The state of a search: the level of each value, the class of each cell, and what may be specialized.
+    """The state of a search: the level of each value, the class of each cell, and the open candidates.
 
-    A candidate that is not valid never will be: the classes of every later cut, with it, refine the classes that it
-    would make now, and under a monotone model a class that breaks it has a part that does.
+    A candidate that is not valid stays invalid: with it, the classes of every later cut refine the classes that it
+    would make now, and under a monotone model a class that breaks it has a part that breaks it.
     """
 
     def __init__(self, space: FullDomain, algorithm: TopDownSpecialization) -> None:
@@ -139,7 +138,8 @@ class Specialization:
         self.vectors, self.counts = frequencies.vectors, frequencies.counts
         self.ancestors = [taxonomy.ancestors for taxonomy in space.taxonomies]
         self.levels = [np.full(len(a), a.shape[1] - 1, dtype=np.int32) for a in self.ancestors]
-        # Hierarchies that were cut off below their root have several nodes on top, and classes of them.
+        # Hierarchies that were cut off below their root have several top nodes, and classes for each combination of
+        # them.
         self.class_ids = SubtreeCut(space, tuple(self.levels)).class_ids.copy()
         self.sizes = np.bincount(self.class_ids, self.counts).astype(np.int64)
         self.marginals = [self._marginal(j) for j in range(len(self.ancestors))]
@@ -151,7 +151,7 @@ class Specialization:
         ]
 
     def run(self) -> None:
-        """Specialize until no candidate is left; each one is made or ruled out once."""
+        """Specialize until no candidate is left; each candidate is applied or ruled out once."""
         total = sum(len(np.unique(a[:, level])) for a in self.ancestors for level in range(a.shape[1]))
         settled = 0
         while self.candidates:
@@ -168,7 +168,7 @@ class Specialization:
         return (self.levels[column] == level) & (self.ancestors[column][:, level] == node)
 
     def _of_node(self, column: int, level: int, node: int) -> list[Candidate]:
-        """Return the specializations of a node of the cut."""
+        """Return the candidates of a node of the cut."""
         if level == 0:
             return []
         children = np.where(self._carrying(column, level, node), self.ancestors[column][:, level - 1], -1)
@@ -182,9 +182,9 @@ class Specialization:
         ]
 
     def _gain(self, column: int, level: int, parts: Codes, *, moving: Codes) -> float:
-        """Return what telling parts of a column's values apart gives, -1 for no part: information, or less distortion.
+        """Return the gain of distinguishing parts of a column's values: information, or the decrease of distortion.
 
-        The values of `moving` go down from a level.
+        `parts` is -1 for values in no part. The values of `moving` go down from `level`.
         """
         marginal = self.marginals[column]
         if self.algorithm.score == "distortion":
@@ -193,7 +193,7 @@ class Specialization:
         wanted, places = np.unique(parts[parts >= 0], return_inverse=True)
         counts = np.zeros((len(wanted), marginal.shape[1]))
         np.add.at(counts, places, marginal[parts >= 0])
-        if not counts.any():  # values that only a population has
+        if not counts.any():  # values that only the population has
             return 0.0
         if self.algorithm.target:
             return information_gain(counts)
@@ -201,7 +201,7 @@ class Specialization:
         return float(shares @ np.log2(1 / shares))
 
     def _marginal(self, column: int) -> Codes:
-        """Return how many rows of each value have each target value; without a target, how many rows."""
+        """Return rows by value and target value, or rows by value if there is no target."""
         size, codes = len(self.ancestors[column]), self.vectors[:, column].astype(np.int64)
         if not self.algorithm.target:
             return np.bincount(codes, self.counts, size).reshape(-1, 1)
@@ -211,7 +211,7 @@ class Specialization:
         return np.bincount(keys, histogram.counts, size * width).reshape(size, width)
 
     def scores(self) -> list[float]:
-        """Return the score of every candidate, rounded so that equals are equal."""
+        """Return the score of every candidate, rounded so that equal scores are exactly equal."""
         weights = self.space.weights
         if self.algorithm.score == "ig":
             return [round(weights[candidate.column] * candidate.gain, 12) for candidate in self.candidates]
@@ -225,7 +225,7 @@ class Specialization:
         return [round(trade(weights[c.column] * c.gain, loss), 12) for c, loss in pairs]
 
     def _lower(self, column: int, after: Codes) -> None:
-        """Lower `after` to the smallest class that each candidate of a column would make, in one grouping for all."""
+        """Lower `after` to the smallest class that each candidate of a column would make, with one grouping for all."""
         ancestors, levels = self.ancestors[column], self.levels[column]
         finer = ancestors[np.arange(len(levels)), np.maximum(levels - 1, 0)]
         owner = np.full(len(levels), -1)
@@ -236,13 +236,13 @@ class Specialization:
         cells = np.flatnonzero(owner[codes] >= 0)
         if not len(cells):
             return
-        # A child is known by its number and the candidate: nodes of different levels share numbers.
+        # A child is identified by its number and the candidate, because nodes of different levels share numbers.
         _, parts = np.unique(owner.astype(np.int64) << 32 | finer, return_inverse=True)
         owners = np.empty(int(parts.max()) + 1, dtype=np.int64)
         owners[parts] = owner
         words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
         _, found, sizes = group_equal(words, self.counts[cells])
-        # Combinations that only a population has make no class of the release.
+        # Combinations that only the population has are no class of the release.
         found, sizes = found[sizes > 0], sizes[sizes > 0]
         places = owners[found % len(owners)]
         np.minimum.at(after, places, sizes)
@@ -260,7 +260,7 @@ class Specialization:
         return moving & (self.ancestors[candidate.column][:, candidate.level - 1] == candidate.child)
 
     def _parts(self, candidate: Candidate) -> Codes:
-        """Return the class of every cell after a specialization, numbered anew."""
+        """Return the class of every cell after a specialization, numbered from 0."""
         finer = self.ancestors[candidate.column][:, candidate.level - 1]
         parts = np.where(self._moving(candidate), finer + 1, 0)[self.vectors[:, candidate.column]]
         words = self.class_ids.astype(np.int64) * (int(finer.max()) + 2) + parts
@@ -284,7 +284,7 @@ class Specialization:
         return not problem.model.violations(classes).any()
 
     def _specialize(self, candidate: Candidate) -> None:
-        """Go down: the children become candidates, and what remains of their siblings is scored anew."""
+        """Apply a specialization: the children become candidates, and the remaining siblings are scored again."""
         column, level, node = candidate.column, candidate.level, candidate.node
         self.class_ids = self._parts(candidate)
         self.sizes = np.bincount(self.class_ids, self.counts).astype(np.int64)
@@ -296,7 +296,10 @@ class Specialization:
             self._score_siblings(column, level, node)
 
     def _score_siblings(self, column: int, level: int, node: int) -> None:
-        """Replace the candidates of a node that lost a child by those of what remains; what was ruled out stays so."""
+        """Replace the candidates of a node that lost a child by those of the remaining children.
+
+        Ruled-out ones stay so.
+        """
         mine = [c for c in self.candidates if (c.column, c.level, c.node) == (column, level, node)]
         open_children = {c.child for c in mine}
         self.candidates = [c for c in self.candidates if c not in mine]

@@ -1,4 +1,7 @@
-"""Value suppression (Fung et al. 2010): a value is published as it is everywhere, or as the root everywhere."""
+"""Value suppression (Fung et al. 2010).
+
+Each value is published either unmodified everywhere or as the root everywhere.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,12 +22,12 @@ class ValueSuppression(Algorithm):
     """Suppress single values of columns, greedily, until the model holds within the suppression budget.
 
     The next value is the one with the largest share of rows in classes that break the model; equals go by fewer rows,
-    then by column and value. At the end every value that is not needed any more is restored, most rows first.
+    then by column and value. At the end every value whose suppression is no longer needed is restored, most rows first.
 
-    Each value takes a look at all cells: time grows with the number of suppressed values times that of cells, and with
-    the square of the rows where nearly every row has values of its own.
+    Each value takes one pass over all cells: time grows with the number of suppressed values times that of cells, and
+    with the square of the rows where nearly every row has values of its own.
 
-    Looking one step ahead would not do as a greedy score: the first suppressed value of a column merges no classes.
+    A score that looks only one step ahead would fail: the first suppressed value of a column merges no classes.
 
     Raises
     ------
@@ -51,7 +54,7 @@ class ValueSuppression(Algorithm):
     )
 
     def search(self, problem: Problem) -> Recoding:
-        """Return the recoding by column in which single values are published as the root."""
+        """Return the recoding by column in which some values are published as the root."""
         problem.require_possible()
         space = FullDomain(problem)
         space.require_roots()
@@ -77,7 +80,7 @@ class ValueSuppression(Algorithm):
 
 
 def _satisfies(cut: SubtreeCut) -> bool:
-    """Return whether the model holds once the rows that the budget allows are suppressed, and some row is left."""
+    """Return whether the model holds with suppression within the limit, and some row is left."""
     problem = cut.space.problem
     problem.counters["checks"] += 1
     return cut.suppressed_rows <= min(problem.suppression, problem.frequencies.members - 1)

@@ -1,13 +1,13 @@
-"""Numba kernels that weigh the cuts of parts: what the two sides of each would lose together.
+"""Numba kernels that weigh the cuts of parts by the loss of their two sides.
 
-All cuts of a column are weighed in one pass over the part: the values between two cuts are a segment, and what a side
-covers is what its segments cover. Columns of few values are *narrow*: what is covered of them are bits, of all together
-in a few words. Of others, lines and trees keep the lowest and highest rank, and the values of sets are numbered in each
-part. Charges are whole numbers, so that sums do not depend on any order.
+All cuts of a column are weighed in one pass over the part. The values between two cuts are a segment, and a side covers
+what its segments cover. For a *narrow* column, with few values, the covered values are bits; all narrow columns share a
+few words. For other lines and trees the lowest and highest rank are kept; values of sets are numbered in each part.
+Charges are whole numbers, so that sums do not depend on their order.
 
-`rows`, `starts`, `fields` and `trees` are those of `_cut_order_kernels.py`; `charges` (int64) belong to columns by
-their field `CHARGE`; `losses` is parts × (columns · candidates) (int64). The twin is the search by definition in
-`tests/references/mondrian.py`; `tests/oracle/test_partition.py` compares both.
+`rows`, `starts`, `fields` and `trees` are those of `_cut_order_kernels.py`; `charges` (int64) begin for each column at
+its field `CHARGE`; `losses` is parts × (columns · candidates) (int64). `tests/references/mondrian.py` searches by
+definition; `tests/oracle/test_partition.py` compares both.
 """
 
 from collections import namedtuple
@@ -36,9 +36,9 @@ from indistinct.algorithms.partition._cut_order_kernels import (
     sort_keys,
 )
 
-# Columns of up to so many values are narrow.
+# Columns with at most this number of values are narrow.
 BITS = 64
-# The ends of up to so many cells are looked up once for all columns that a part may be cut along.
+# # In parts with at most this number of cells, ends are looked up once for all cut columns.
 SMALL = 1024
 
 Covers = namedtuple(
@@ -60,20 +60,12 @@ Covers = namedtuple(
         "sorted_ends",
     ],
 )
-"""What a thread works in to weigh cuts.
-
-`narrow`, `lines` and `sets` list the columns that vary in a part, `first_bit` has the first bit of each that has bits,
-`bits` (cells × words, uint64) those of every cell of the part, `segments` (int8) its segment, and `ends` (lines × small
-parts, int64) its ends. By segment what it covers: its `low` and `high` end (× lines, int64) and `masks` (× words,
-uint64); the last segment is a whole side. An end is a rank of a tree, or what a line charges from its first rank on. By
-value of a large set its number in the part (`numbers`, zero between parts). By cut what it loses (`cost`), and after
-which value it is (`sorted_ends`).
-"""
+"""A thread's scratch arrays to weigh cuts."""
 
 
 @inner
 def bits_of(word):
-    """Return how many bits of a word are set."""
+    """Return the number of bits of a word that are set."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -96,9 +88,9 @@ def highest_bit(word):
 
 @inner
 def varying(rows, start, stop, fields, covers):
-    """List the columns in which a part has several values; return how many are narrow, lines and sets, and all words.
+    """List the columns in which a part has several values; return the numbers of narrow ones, lines, sets and words.
 
-    Values of large sets get their number in the part.
+    Values of large sets are numbered within the part.
     """
     narrow, lines, sets, bit = 0, 0, 0, np.int64(0)
     for c in range(len(fields)):
@@ -133,7 +125,10 @@ def varying(rows, start, stop, fields, covers):
 
 @inner
 def write_bits(rows, start, stop, fields, varied, covers):
-    """Write the bits of every cell in narrow columns; a missing value of a line has none. Return the words of them."""
+    """Write the bits of every cell in narrow columns and return the number of words.
+
+    A missing value of a line has no bit.
+    """
     last = covers.narrow[varied[0] - 1]
     words = (covers.first_bit[last] + fields[last, SIZE] + BITS - 1) // BITS if varied[0] else 0
     for i in range(stop - start):
@@ -151,13 +146,13 @@ def write_bits(rows, start, stop, fields, varied, covers):
 
 @inner
 def end_of(charges, field, value):
-    """Return the end that a value is: what a line charges up to it, or the rank of a tree."""
+    """Return the position of a value on a line in charges, or its rank in a tree."""
     return charges[field[CHARGE] + value] if field[KIND] == LINE else value
 
 
 @inner
 def write_ends(rows, start, stop, fields, charges, varied, covers):
-    """Write the ends of every cell of a small part; a missing value is none."""
+    """Write the ends of every cell of a small part; a missing value has none."""
     for a in range(varied[1]):
         c = covers.lines[a]
         word, shift, mask, floor = fields[c, WORD], fields[c, SHIFT], fields[c, MASK], fields[c, FLOOR]
@@ -168,7 +163,7 @@ def write_ends(rows, start, stop, fields, charges, varied, covers):
 
 @inner
 def forget_numbers(rows, start, stop, fields, sets, covers):
-    """Set the numbers of the values of a part to zero again."""
+    """Reset the numbers of the values of a part to zero."""
     for a in range(sets):
         c = covers.sets[a]
         word, shift, mask, base = fields[c, WORD], fields[c, SHIFT], fields[c, MASK], covers.number_start[c]
@@ -178,7 +173,7 @@ def forget_numbers(rows, start, stop, fields, sets, covers):
 
 @inner
 def clear_segment(s, varied, covers):
-    """Let a segment cover nothing."""
+    """Clear a segment, so that it covers nothing."""
     for a in range(varied[1]):
         covers.low[s, a], covers.high[s, a] = np.int64(1) << 62, -1
     for w in range(varied[3]):
@@ -187,7 +182,7 @@ def clear_segment(s, varied, covers):
 
 @inner
 def enter_segments(rows, start, stop, field, cuts, orders, covers):
-    """Write the segment of every cell of a part: how many of the cuts its value stands behind."""
+    """Write the segment of every cell of a part: the number of cuts before its value."""
     word, shift, mask, keys = field[WORD], field[SHIFT], field[MASK], orders.keys
     segments, cut_ends = covers.segments, covers.sorted_ends
     if field[ORDER] == BY_RANK:
@@ -203,7 +198,7 @@ def enter_segments(rows, start, stop, field, cuts, orders, covers):
 
 @inner
 def choose_cuts(rows, start, stop, total, smallest, field, trees, orders, covers):
-    """Choose the cuts of a column, write them ascending and the segment of every cell; return how many there are."""
+    """Choose the cuts of a column, write them in ascending order and the segment of every cell; return their number."""
     ends, cut_ends, keys = orders.ends, covers.sorted_ends, orders.keys
     count = order_values(rows, start, stop, total, field, trees, orders)
     choose_positions(orders.reach, count, total, smallest, field[ORDER], ends)
@@ -227,7 +222,7 @@ def choose_cuts(rows, start, stop, total, smallest, field, trees, orders, covers
 
 @inner
 def cover_line(rows, start, stop, field, charges, a, cuts, covers):
-    """Write the low and high end of every segment of a part in a column, of which `a` is the number among lines."""
+    """Write the low and high end of every segment of a part in a column, which is number `a` among the lines."""
     low, high, segments = covers.low, covers.high, covers.segments
     if stop - start <= SMALL:
         for i in range(stop - start):
@@ -238,7 +233,7 @@ def cover_line(rows, start, stop, field, charges, a, cuts, covers):
     word, shift, mask, floor = field[WORD], field[SHIFT], field[MASK], field[FLOOR]
     for i in range(start, stop):
         value, s = (rows[i, word] >> shift) & mask, segments[i - start]
-        if value >= floor:  # hardly any value moves an end
+        if value >= floor:  # hardly any value changes an end
             if value < low[s, a]:
                 low[s, a] = value
             if value > high[s, a]:
@@ -250,7 +245,7 @@ def cover_line(rows, start, stop, field, charges, a, cuts, covers):
 
 @inner
 def cover_segments(rows, start, stop, fields, charges, cuts, varied, words, covers):
-    """Write what every segment of a part covers of all columns that vary."""
+    """Write which values of every varying column each segment of a part covers."""
     masks, bits, segments = covers.masks, covers.bits, covers.segments
     for w in range(words):
         for i in range(stop - start):
@@ -267,7 +262,7 @@ def cover_segments(rows, start, stop, fields, charges, cuts, varied, words, cove
 
 @inner
 def charge_between(charges, trees, field, low, high):
-    """Return what a line or a tree charges a row between two ranks."""
+    """Return the charge per row of a line or a tree between two ranks."""
     if low >= high:
         return np.int64(0)
     if field[KIND] == LINE:
@@ -277,7 +272,7 @@ def charge_between(charges, trees, field, low, high):
 
 @inner
 def charge_with(side, s, fields, charges, trees, varied, covers):
-    """Let a side cover what a segment covers too, and return what it then loses a row."""
+    """Add a segment to what a side covers, and return the side's loss per row."""
     low, high, masks, total = covers.low, covers.high, covers.masks, np.int64(0)
     for w in range(varied[3]):
         masks[side, w] |= masks[s, w]
@@ -311,7 +306,7 @@ def charge_with(side, s, fields, charges, trees, varied, covers):
 def weigh_column(
     rows, start, stop, total, smallest, fields, charges, trees, axis, varied, words, orders, covers, losses
 ):
-    """Write what the two sides of every candidate of a column lose together."""
+    """Write the loss of both sides together for every candidate cut of a column."""
     ends, cut_ends, side, reach = orders.ends, covers.sorted_ends, len(covers.low) - 1, orders.reach
     cuts = choose_cuts(rows, start, stop, total, smallest, fields[axis], trees, orders, covers)
     if cuts == 0:
@@ -320,11 +315,11 @@ def weigh_column(
         clear_segment(s, varied, covers)
     cover_segments(rows, start, stop, fields, charges, cuts, varied, words, covers)
     clear_segment(side, varied, covers)
-    # The side covers segments 0 … s: all that lies left of cut s.
+    # Invariant: the side covers segments 0 … s, all that is left of cut s.
     for s in range(cuts):
         covers.cost[s] = reach[cut_ends[s]] * charge_with(side, s, fields, charges, trees, varied, covers)
     clear_segment(side, varied, covers)
-    # The side covers segments s + 1 … cuts: all that lies right of cut s.
+    # Invariant: the side covers segments s + 1 … cuts, all that is right of cut s.
     for s in range(cuts - 1, -1, -1):
         right = charge_with(side, s + 1, fields, charges, trees, varied, covers)
         covers.cost[s] += (total - reach[cut_ends[s]]) * right
@@ -336,9 +331,10 @@ def weigh_column(
 
 @jit
 def weigh(rows, starts, smallest, fields, charges, trees, orders, covers, losses):
-    """Write what the two sides of every candidate of every part lose together.
+    """Write the loss of both sides together for every candidate cut of every part.
 
-    `losses` has a row a part and an entry for each candidate of each column; where there is none it stays as it was.
+    `losses` has a row for each part and an entry for each candidate of each column; entries without a candidate are not
+    changed.
     """
     positions = len(orders.ends)
     for part in range(len(starts) - 1):

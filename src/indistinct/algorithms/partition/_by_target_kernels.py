@@ -1,12 +1,12 @@
-"""Numba kernels that weigh the cuts of parts by targets: how mixed the two sides of each cut are.
+"""Numba kernels that weigh the cuts of parts by targets: how mixed the target values are on the two sides.
 
-All cuts of a column are weighed in one pass over the part: values between two cuts are a segment, and what a side holds
-is what its segments hold. A weight is a whole number of 1 / 2^20 of a row, so that cuts that are equally good weigh the
-same whatever the order of a sum.
+All cuts of a column are weighed in one pass over the part: values between two cuts are a segment, and a side contains
+what its segments contain. A weight is a whole number of 1 / 2^20 of a row, so that equally good cuts weigh the same in
+whatever order sums are computed.
 
-`rows`, `starts`, `fields` and `trees` are those of `_cut_order_kernels.py`; `items` (int64) has the number of every
-cell in `rows`. `weights` is parts × (columns · candidates) (int64). The twin is the search by definition in
-`tests/references/mondrian.py`; `tests/oracle/test_by_target.py` compares both.
+`rows`, `starts`, `fields` and `trees` are those of `_cut_order_kernels.py`; `items` (int64) is the number of each cell
+in `rows`. `weights` is parts × (columns · candidates) (int64). `tests/references/mondrian.py` searches by definition;
+`tests/oracle/test_by_target.py` compares both.
 """
 
 from collections import namedtuple
@@ -17,7 +17,7 @@ from indistinct.algorithms.partition._by_loss_kernels import choose_cuts
 from indistinct.algorithms.partition._cut_order_kernels import inner, jit
 
 FINE = 1 << 20
-"""Parts of a row in which weights are whole numbers."""
+"""Weights are whole numbers of this fraction of a row."""
 MOST = np.int64(1) << 60
 
 Entries = namedtuple("Entries", ["start", "code", "count", "target"])
@@ -30,12 +30,7 @@ Moments = namedtuple("Moments", ["known", "total", "scale"])
 """By cell and target, both int64: its `known` rows, and the `total` of their values. `scale` (float64): by target."""
 
 Segments = namedtuple("Segments", ["segments", "sorted_ends", "numbers", "table", "left", "whole", "sides"])
-"""What a thread works in.
-
-By cell of a part its segment (`segments`, int8); by cut after which value it is (`sorted_ends`); by code its number in
-the part (`numbers`, zero between parts). By segment and number its rows (`table`), and by number those on the left side
-and in the whole part (`left`, `whole`). By side and target its rows (`sides`). All but the first are int64.
-"""
+"""A thread's scratch arrays."""
 
 
 @inner
@@ -48,7 +43,7 @@ def write_candidates(orders, work, cuts, s, weight, weights):
 
 @inner
 def number_codes(items, start, stop, entries, work):
-    """Number the codes that occur in a part, and count their rows; return how many there are."""
+    """Number the codes that occur in a part and count their rows; return the number of codes."""
     count = np.int64(0)
     for i in range(start, stop):
         for e in range(entries.start[items[i]], entries.start[items[i] + 1]):
@@ -63,7 +58,7 @@ def number_codes(items, start, stop, entries, work):
 
 @inner
 def forget_codes(items, start, stop, entries, work):
-    """Set the numbers of the codes of a part to zero again."""
+    """Reset the numbers of the codes of a part to zero."""
     for i in range(start, stop):
         for e in range(entries.start[items[i]], entries.start[items[i] + 1]):
             work.numbers[entries.code[e]] = 0
@@ -71,13 +66,13 @@ def forget_codes(items, start, stop, entries, work):
 
 @inner
 def bits_of_side(count):
-    """Return n · log2(n), which is 0 for no rows."""
+    """Return n · log2(n), with 0 for no rows."""
     return count * np.log2(np.float64(count)) if count > 0 else 0.0
 
 
 @inner
 def entropy_of_sides(count, targets, work):
-    """Return the entropy of all targets on both sides in bits, times their rows; `left` has the rows on the left."""
+    """Return the entropy of all targets on both sides, in bits times rows; `left` has the rows on the left."""
     for t in range(targets):
         work.sides[0, t], work.sides[1, t] = 0, 0
     bits = 0.0
@@ -115,7 +110,7 @@ def weigh_by_entropy(rows, items, starts, smallest, fields, trees, entries, orde
                     work.table[s, work.numbers[entries.code[e]] - 1] += entries.count[e]
             work.left[0, :count] = 0
             own = weights[part, axis * positions : (axis + 1) * positions]
-            # The left side holds segments 0 … s.
+            # Invariant: the left side has segments 0 … s.
             for s in range(cuts):
                 for c in range(count):
                     work.left[0, c] += work.table[s, c]
@@ -126,7 +121,7 @@ def weigh_by_entropy(rows, items, starts, smallest, fields, trees, entries, orde
 
 @jit
 def weigh_by_variance(rows, items, starts, smallest, fields, trees, moments, orders, work, weights):
-    """Write by how much every candidate decreases the squared deviation of the targets, negative, a row of the part.
+    """Write for every candidate the negative decrease of the targets' squared deviation per row of the part.
 
     Of a target with `n` and `m` known rows on the two sides, that is `scale · n · m / (n + m)` times the square of the
     distance of their means.
@@ -155,7 +150,7 @@ def weigh_by_variance(rows, items, starts, smallest, fields, trees, moments, ord
                     work.table[s, 2 * t + 1] += moments.total[items[i], t]
             work.left[:, :targets] = 0
             own = weights[part, axis * positions : (axis + 1) * positions]
-            # The left side holds segments 0 … s.
+            # Invariant: the left side has segments 0 … s.
             for s in range(cuts):
                 gain = 0.0
                 for t in range(targets):

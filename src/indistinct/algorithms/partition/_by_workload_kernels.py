@@ -1,14 +1,14 @@
 """Numba kernels that weigh the cuts of parts by the error of queries.
 
-A cut of a column is a candidate: one of a list that all parts share, or the cut of a part nearest its middle. Values
-that no candidate tells apart are an *atom*; the values of an atom on one side of the middle are a *segment* of a part.
-For every segment the kernels know its rows, its rows that each query asks for, and what it covers of every column: the
-lowest and highest rank, or a set as bits. What a side of a candidate covers is what its segments cover.
+A candidate is a cut of a column: one of a list that all parts share, or the cut of a part nearest its middle. Values
+that no candidate separates are an *atom*; the values of an atom on one side of the middle are a *segment* of a part.
+For every segment the kernels know its rows, its rows that each query counts, and what it covers of every column: the
+lowest and highest rank, or a set as bits. A side of a candidate covers what its segments cover.
 
-`items` (int64) are the cells, a part is a run of them, `starts` where each begins. By cell: `ranks` (cells × columns,
-uint32), `counts` (int64), and `asked` (cells × words, uint64), a bit for every query that counts the cell. `weights` is
-parts × candidates of all columns (float64). The twin is `tests/references/workload_cuts.py`;
-`tests/laws/test_workload_cuts.py` compares both.
+`items` (int64) are the cells; a part is a run of them that begins at its entry of `starts`. By cell: `ranks` (cells ×
+columns, uint32), `counts` (int64), and `asked` (cells × words, uint64), a bit for every query that counts the cell.
+`weights` is parts × candidates of all columns (float64). `tests/references/workload_cuts.py` computes the same in plain
+Python; `tests/laws/test_workload_cuts.py` compares both.
 """
 
 from collections import namedtuple
@@ -27,13 +27,10 @@ From `tree[c] + rank * stride[c] + level` on, `node_first` and `node_last` are t
 """
 
 Queries = namedtuple("Queries", ["weight", "start", "column", "at", "accepted", "bits"])
-"""By query its weight and its conditions; by condition its column and where it says what it accepts.
-
-That is, for a line or a tree, how many ranks below each are accepted, and bits for a set.
-"""
+"""For each query its weight and its conditions; for each condition its column and where its accepted ranks are."""
 
 Candidates = namedtuple("Candidates", ["count", "atoms", "atom_at", "atom", "left_at", "left"])
-"""By column the number of candidates and of atoms, the atom of every rank, and which atoms each candidate has left."""
+"""For each column the numbers of candidates and atoms, the atom of every rank, and the atoms left of each candidate."""
 
 Work = namedtuple(
     "Work",
@@ -59,18 +56,12 @@ Work = namedtuple(
         "seen",
     ],
 )
-"""What a thread works in; int64 but for `bits`, `side_bits` and `seen` (uint64) and `taken` (bool).
-
-By rank: `tally`, zero between calls, and `keys`. By segment: `number` (from 1, zero between calls), and by that number
-`segments`, `rows`, `asked` (× queries), `low` and `high` (× columns), `bits`, and whether it is `taken` to the left. By
-side: what it covers and the `side_size` of that. By query that cuts through the part: `active`, its `totals` and
-`left_asked`; `place` leads from a query to it. `seen` are the divisions that were weighed, as hashes.
-"""
+"""A thread's scratch arrays; int64 except `bits`, `side_bits` and `seen` (uint64) and `taken` (bool)."""
 
 
 @inner
 def clear_cover(low, high, bits):
-    """Let something cover nothing."""
+    """Clear a cover, so that it covers nothing."""
     for c in range(len(low)):
         low[c], high[c] = np.int64(1) << 40, -1
     for w in range(len(bits)):
@@ -79,7 +70,7 @@ def clear_cover(low, high, bits):
 
 @inner
 def cover_cell(cell, ranks, columns, low, high, bits):
-    """Let something cover a cell too."""
+    """Add a cell to a cover."""
     for c in range(len(columns.kind)):
         rank = np.int64(ranks[cell, c])
         if columns.kind[c] == SET:
@@ -90,7 +81,7 @@ def cover_cell(cell, ranks, columns, low, high, bits):
 
 @inner
 def join_cover(low, high, bits, more_low, more_high, more_bits):
-    """Let something cover what another covers too."""
+    """Add another cover to a cover."""
     for c in range(len(low)):
         low[c], high[c] = min(low[c], more_low[c]), max(high[c], more_high[c])
     for w in range(len(bits)):
@@ -99,7 +90,7 @@ def join_cover(low, high, bits, more_low, more_high, more_bits):
 
 @inner
 def finish_cover(columns, low, high, bits, sizes):
-    """Widen trees to their lowest common node, and write how many ranks are covered of every column."""
+    """Widen trees to their lowest common node, and write the number of covered ranks of every column."""
     for c in range(len(low)):
         if columns.kind[c] == SET:
             sizes[c] = 0
@@ -116,7 +107,7 @@ def finish_cover(columns, low, high, bits, sizes):
 
 @inner
 def share_of(query, columns, queries, low, high, bits, sizes):
-    """Return which share of what is covered a query accepts, if all values are equally likely."""
+    """Return the share of the covered combinations that a query accepts, with all values equally likely."""
     share = 1.0
     for e in range(queries.start[query], queries.start[query + 1]):
         c, at = queries.column[e], queries.at[e]
@@ -135,7 +126,7 @@ def share_of(query, columns, queries, low, high, bits, sizes):
 
 @inner
 def width_of(columns, sizes):
-    """Return how wide a cover is, from 0 to 1."""
+    """Return the width of a cover, from 0 to 1."""
     width = 0.0
     for c in range(len(sizes)):
         if columns.size[c] > 1:
@@ -155,7 +146,7 @@ def middle_of(items, start, stop, ranks, counts, c, total, smallest, work):
         work.tally[rank] += counts[items[i]]
     sort_keys(work.keys, count)
     middle, nearest, up_to = np.int64(-1), np.int64(1) << 62, np.int64(0)
-    # `up_to` are the rows with ranks up to `keys[i]`.
+    # Invariant: `up_to` are the rows with ranks up to `keys[i]`.
     for i in range(count):
         up_to += work.tally[work.keys[i]]
         work.tally[work.keys[i]] = 0
@@ -166,7 +157,7 @@ def middle_of(items, start, stop, ranks, counts, c, total, smallest, work):
 
 @inner
 def find_active(items, start, stop, ranks, columns, queries, work):
-    """List the queries that part a part: some of what it covers is accepted and some not. Return how many."""
+    """List the queries that accept some and not all of what a part covers; return their number."""
     low, high, bits, sizes = work.side_low[0], work.side_high[0], work.side_bits[0], work.side_size[0]
     clear_cover(low, high, bits)
     for i in range(start, stop):
@@ -184,7 +175,7 @@ def find_active(items, start, stop, ranks, columns, queries, work):
 
 @inner
 def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates, axis, middle, active, work):
-    """Write rows, asked rows and covers of the segments of a part along a column; return how many there are."""
+    """Write rows, counted rows and covers of the segments of a part along a column; return the number of segments."""
     found = np.int64(0)
     for i in range(start, stop):
         cell = items[i]
@@ -202,7 +193,7 @@ def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates,
         cover_cell(cell, ranks, columns, work.low[s], work.high[s], work.bits[s])
         for w in range(asked.shape[1]):
             word = asked[cell, w]
-            # One turn for each bit that is set, the lowest first.
+            # One iteration for each bit that is set, the lowest first.
             while word:
                 place = work.place[64 * w + lowest_bit(word)]
                 word &= word - np.uint64(1)
@@ -215,7 +206,7 @@ def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates,
 
 @inner
 def mixed(number):
-    """Return a number whose bits look random."""
+    """Return a hash of a number."""
     word = (np.uint64(number) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -224,7 +215,7 @@ def mixed(number):
 
 @inner
 def goes_left(candidates, axis, candidate, segment):
-    """Return whether a candidate has a segment on its left side; the last candidate is the middle of the part."""
+    """Return whether a segment is left of a candidate; the last candidate is the middle of the part."""
     if candidate == candidates.count[axis]:
         return segment % 2 == 0
     return candidates.left[candidates.left_at[axis] + candidate * candidates.atoms[axis] + segment // 2]
@@ -232,7 +223,7 @@ def goes_left(candidates, axis, candidate, segment):
 
 @inner
 def weigh_sides(columns, queries, segments, active, left_rows, total, tie, work):
-    """Return what the two sides of a candidate weigh, given which segments it has on its left."""
+    """Return the weight of a candidate, given which segments are on its left."""
     for side in range(2):
         clear_cover(work.side_low[side], work.side_high[side], work.side_bits[side])
     for a in range(active):
@@ -265,7 +256,7 @@ def weigh_sides(columns, queries, segments, active, left_rows, total, tie, work)
 
 @inner
 def weigh_column(columns, queries, candidates, axis, segments, middle, active, total, smallest, tie, work, weights):
-    """Write what every candidate of a column weighs; of candidates that are alike in this part the first alone."""
+    """Write the weight of every candidate of a column; of candidates that are equal in this part, only the first."""
     for a in range(active):
         work.totals[a] = 0
         for s in range(segments):
@@ -273,7 +264,7 @@ def weigh_column(columns, queries, candidates, axis, segments, middle, active, t
     both = np.uint64(0)
     for s in range(segments):
         both ^= mixed(work.segments[s])
-    # The hash of a set of segments is the exclusive or of theirs, so that its complement has `both ^ word`.
+    # The hash of a set of segments is the exclusive or of their hashes, so that its complement has `both ^ word`.
     seen = 0
     for candidate in range(candidates.count[axis] + 1):
         if candidate == candidates.count[axis] and middle < 0:
@@ -298,7 +289,7 @@ def weigh_column(columns, queries, candidates, axis, segments, middle, active, t
 
 @jit
 def weigh(items, starts, ranks, counts, asked, smallest, tie, columns, queries, candidates, work, weights):
-    """Write what every candidate of every part weighs; `weights` stays as it was where there is none."""
+    """Write the weight of every candidate of every part; entries of `weights` without a candidate are not changed."""
     width = weights.shape[1] // len(columns.kind)
     for part in range(len(starts) - 1):
         start, stop, total = starts[part], starts[part + 1], np.int64(0)
@@ -338,7 +329,7 @@ def divide(
     members,
     sizes,
 ):
-    """Write the order in which the left side of each part's chosen candidate comes first, and what the candidate is.
+    """Write the order of cells with the left side of each part's chosen candidate first, and describe the candidate.
 
     `ends_of` has the last rank of candidates that are cut along ranks, by column and candidate, and -1 for sets.
     """
@@ -349,7 +340,7 @@ def divide(
         axis, candidate = chosen[part] // width, chosen[part] % width
         middle = middle_of(items, start, stop, ranks, counts, axis, total, smallest, work)
         at, found = start, np.int64(0)
-        # `order[start:at]` are done: first the left side, then the right, each in the order of the part.
+        # Invariant: `order[start:at]` is done: first the left side, then the right, each in the order of the part.
         for side in range(2):
             for i in range(start, stop):
                 rank = np.int64(ranks[items[i], axis])

@@ -1,12 +1,12 @@
-"""Numba kernels that order the values of a part and cut it at one of them.
+"""Numba kernels that order the values of a part and divide it at one of them.
 
 A cell is one row of a matrix, as in `_strict_kernels.py`: the ranks of its columns as bit fields of a few words, and
 its number of rows last. A part is a run of rows. A cut of a column is a prefix of the values that occur in the part, in
 the order in which the column is cut.
 
 `rows` is cells × (words + 1) (int64), `starts` (int64) where each part begins, `fields` columns × 10 and `trees` int64.
-`divide` writes int64: by cell `order` and `members`, by part `middles`, `ends` and `sizes`. The twin is the search by
-definition in `tests/references/mondrian.py`; `tests/oracle/test_partition.py` compares both.
+`divide` writes int64: by cell `order` and `members`, by part `middles`, `ends` and `sizes`.
+`tests/references/mondrian.py` searches by definition; `tests/oracle/test_partition.py` compares both.
 """
 
 from collections import namedtuple
@@ -15,34 +15,29 @@ import numpy as np
 
 from indistinct.machine import compiled
 
-# Nothing here allocates, and so no reference need be counted: counting takes most of a compiler's time.
+# Nothing here allocates, so no references need counting, which takes most of the compile time.
 jit = compiled.jit(error_model="numpy", _nrt=False)
 inner = compiled.inner(error_model="numpy", _nrt=False)
 
-# What a row of `fields` says of a column: its word, shift and mask, where its charges and its tree begin, the levels of
-# its tree, the first rank that is a value, its number of values, how it is charged, and how it is ordered.
+# Fields of a column: its word, shift and mask, where its charges and its tree begin, the levels of its tree, the first
+# rank that is a value, its number of values, how it is charged, and how it is ordered.
 WORD, SHIFT, MASK, CHARGE, TREE, STRIDE, FLOOR, SIZE, KIND, ORDER = range(10)
 LINE, SET, NODE = range(3)
 BY_RANK, BY_FREQUENCY, BY_CHILD = range(3)
 NEVER = np.int64(1) << 62
 
-# Many values are sorted by digits of so many bits, others by smaller digits, and few ones by insertion.
+# Many values are sorted by digits of this many bits, fewer by smaller digits, and very few by insertion.
 DIGIT, MANY, DIGIT_OF_FEW, FEW = 11, 2048, 8, 64
-# A value to be sorted stands above the number of its cell in the part.
+# A sort key has a value in its upper bits and the number of the cell in the part in its lower `CELL` bits.
 CELL = 32
 
 Orders = namedtuple("Orders", ["tally", "segment", "keys", "reach", "ends", "buckets"])
-"""What a thread works in to order values.
-
-All are int64. By rank of the column at hand: its rows (`tally`, zero between columns) and its `segment`. By position in
-the order: the value (`keys`) and the rows up to it (`reach`). By candidate: after which position it cuts (`ends`). By
-digit: where values with it go when they are sorted (`buckets`).
-"""
+"""A thread's scratch arrays to order values."""
 
 
 @inner
 def sort_keys(keys, count):
-    """Sort the first keys in place: by insertion where they are few, by a heap otherwise."""
+    """Sort the first keys in place: by insertion if there are few, otherwise by heap sort."""
     if count <= FEW:
         for i in range(1, count):
             key, j = keys[i], i - 1
@@ -52,7 +47,7 @@ def sort_keys(keys, count):
             keys[j + 1] = key
         return
     first, last = count // 2, count - 1
-    # Until `first` is 0 the heap is built; then `keys[last + 1:]` are the largest keys, ascending.
+    # Invariant: until `first` is 0 the heap is built; then `keys[last + 1:]` are the largest keys, ascending.
     while last > 0:
         if first > 0:
             first -= 1
@@ -73,7 +68,7 @@ def sort_keys(keys, count):
 
 @inner
 def meeting_level(trees, field, low, high):
-    """Return the lowest level on which two ranks of a tree column have one ancestor."""
+    """Return the lowest level on which two ranks of a tree column have a common ancestor."""
     one, other, level = field[TREE] + low * field[STRIDE], field[TREE] + high * field[STRIDE], 0
     while trees[one + level] != trees[other + level]:
         level += 1
@@ -82,7 +77,10 @@ def meeting_level(trees, field, low, high):
 
 @inner
 def occurring(rows, start, stop, field, tally, keys):
-    """Count the rows of each value of a part into `tally`, which must be zero, and list the values; return how many."""
+    """Count the rows of each value of a part into `tally`, which must be zero, and list the values.
+
+    Return their number.
+    """
     word, shift, mask, last = field[WORD], field[SHIFT], field[MASK], rows.shape[1] - 1
     count = np.int64(0)
     for i in range(start, stop):
@@ -96,9 +94,9 @@ def occurring(rows, start, stop, field, tally, keys):
 
 @inner
 def sort_cells(keys, spare, count, size, buckets):
-    """Sort the first keys by their values, which are below `size`; `spare` has room for as many.
+    """Sort the first keys by their values, which are below `size`; `spare` has room for as many keys.
 
-    Every pass sorts by one digit, from the lowest to the highest, and keeps the order of keys that have the same.
+    Radix sort: each pass sorts by one digit, from the lowest to the highest, and keeps the order of equal digits.
     """
     if count <= FEW:
         sort_keys(keys, count)
@@ -113,7 +111,7 @@ def sort_cells(keys, spare, count, size, buckets):
         for digit in range(mask + 1):
             largest = max(largest, buckets[digit])
             before, buckets[digit] = before + buckets[digit], before
-        if largest < count:  # else all have the same digit
+        if largest < count:  # otherwise all keys have the same digit
             for i in range(count):
                 digit = (keys[i] >> shift) & mask
                 spare[buckets[digit]] = keys[i]
@@ -127,7 +125,7 @@ def sort_cells(keys, spare, count, size, buckets):
 
 @inner
 def order_ranks(rows, start, stop, field, orders):
-    """List the values of a part by rank in `keys`, and in `reach` the rows up to each; return how many there are.
+    """List the values of a part by rank in `keys` and the rows up to each in `reach`; return the number of values.
 
     Where the part has as many cells as the column has values, rows are tallied by value; otherwise cells are sorted,
     so that nothing is touched that is larger than the part.
@@ -151,7 +149,7 @@ def order_ranks(rows, start, stop, field, orders):
         keys[i], before = (value << CELL) | i, value
     if not ascending:
         sort_cells(keys, reach, cells, size, orders.buckets)
-    # keys[:count] are distinct values, keys[i:] are still cells; count <= i.
+    # Invariant: keys[:count] are distinct values, keys[i:] are still cells; count <= i.
     for i in range(cells):
         value, cell = keys[i] >> CELL, keys[i] & ((np.int64(1) << CELL) - 1)
         if count == 0 or keys[count - 1] != value:
@@ -166,7 +164,7 @@ def order_ranks(rows, start, stop, field, orders):
 def order_values(rows, start, stop, total, field, trees, orders):
     """List the values of a part in the order of the column in `keys`; `reach` has the rows up to each, or -1.
 
-    No cut is after a value with -1: it has sisters that stay with it. `tally` is zero again.
+    No cut is allowed after a value with -1, because it stays with its siblings. `tally` is zero again afterwards.
     """
     size, order = field[SIZE], field[ORDER]
     if order == BY_RANK:
@@ -177,8 +175,8 @@ def order_values(rows, start, stop, total, field, trees, orders):
         sort_keys(keys, count)
         level = meeting_level(trees, field, keys[0], keys[count - 1])
         at = 0
-        # Values of one child stand together: ranks follow the tree depth first.
-        while at < count:  # the rows of a child stand at every value below it
+        # Values of one child are adjacent, because ranks follow the tree depth first.
+        while at < count:  # every value below a child has the child's rows
             rest, rows_below = at, np.int64(0)
             child = trees[field[TREE] + keys[at] * field[STRIDE] + level - 1]
             while rest < count and trees[field[TREE] + keys[rest] * field[STRIDE] + level - 1] == child:
@@ -217,9 +215,11 @@ def order_values(rows, start, stop, total, field, trees, orders):
 
 @inner
 def nearest_cut(reach, first, stop, total, smallest, share, shares):
-    """Return after which value the rows up to a cut are nearest `share / shares` of all, the first of equals; or -1.
+    """Return the value after which the rows up to a cut are nearest `share / shares` of all, the first of equals.
 
-    Both sides have at least `smallest` rows. Whole numbers: both sides are compared times both denominators.
+    Or -1.
+
+    Both sides have at least `smallest` rows. Distances are compared as whole numbers, multiplied by the denominators.
     """
     nearest, found = NEVER, np.int64(-1)
     for i in range(first, stop):
@@ -233,7 +233,10 @@ def nearest_cut(reach, first, stop, total, smallest, share, shares):
 
 @inner
 def first_at_least(reach, first, stop, least, times):
-    """Return the first of ascending numbers that is, so many times, at least `least`; `stop` if none is."""
+    """Return the index of the first of ascending numbers that times `times` is at least `least`.
+
+    `stop` if there is none.
+    """
     while first < stop:
         middle = (first + stop) // 2
         if reach[middle] * times < least:
@@ -245,12 +248,12 @@ def first_at_least(reach, first, stop, least, times):
 
 @inner
 def choose_positions(reach, count, total, smallest, order, ends):
-    """Write after which value each candidate cuts: nearest its share of the rows, the first of equals; -1 if nowhere.
+    """Write for each candidate the value after which it cuts, nearest its share of the rows; -1 if it cannot.
 
-    Both sides have at least `smallest` rows. The shares are even ones, the middle first.
+    Both sides have at least `smallest` rows. The shares are equally spaced, the middle first.
     """
     positions, first, stop = len(ends), np.int64(0), count - 1
-    if order != BY_CHILD:  # `reach` ascends, so that the two next to a share are the nearest
+    if order != BY_CHILD:  # `reach` ascends, so the nearest value is one of the two next to the share
         first = first_at_least(reach, first, stop, smallest, 1)
         stop = first_at_least(reach, first, stop, total - smallest + 1, 1)
     for p in range(positions):
@@ -268,10 +271,10 @@ def choose_positions(reach, count, total, smallest, order, ends):
 
 @jit
 def divide(rows, starts, first, last, smallest, fields, trees, orders, chosen, order, middles, ends, members, sizes):
-    """Write the order in which the left side of each part's chosen candidate comes first, and what the candidate is.
+    """Write the order of cells with the left side of each part's chosen candidate first, and describe the candidate.
 
-    A cut along the order of ranks ends at a rank, in `ends`. Any other one is the set of values on its left side:
-    `members` from the start of the part on, ascending, and their number in `sizes`.
+    A cut along the order of ranks is described by a rank in `ends`. Any other is the set of values on its left side:
+    `members`, ascending from the start of the part on, and their number in `sizes`.
     """
     positions, keys, reach = len(orders.ends), orders.keys, orders.reach
     for part in range(first, last):

@@ -1,12 +1,13 @@
 """Numba kernel of the optimal cuts of all columns, for models that look at class sizes alone.
 
-A cut is a value of a column after which it is cut; those of column j have the numbers from `bases[j]` on, and `bases`
-has one entry more (int64). `ranks` is cells × columns (int32), `weights` the rows of cells (int64). `status` (int8)
-says of each cut whether it is made (HEAD), may be made (TAIL) or is not (OUT). A lookup (int32) has the interval of
-every value; the values of column j begin at `bases[j] + j`, for a column has one value more than cuts. Intervals of the
-head lie between made cuts, fine ones between all cuts that are not out.
+A cut is a value of a column after which the column is cut; the cuts of column j have the numbers from `bases[j]` on,
+and `bases` has one more entry (int64). `ranks` is cells × columns (int32), `weights` the rows of cells (int64).
+`status` (int8) of each cut is HEAD (made), TAIL (may be made) or OUT. A lookup (int32) has the interval of every value;
+the values of column j begin at `bases[j] + j`, because a column has one more value than cuts. Intervals of the head are
+between made cuts, fine ones between all cuts that are not out.
 
-The plain twin is `weigh_node_by_model` in `optimal_cuts.py`; `tests/laws/test_optimal_cuts.py` compares both.
+`weigh_node_by_model` in `optimal_cuts.py` computes the same in plain NumPy; `tests/laws/test_optimal_cuts.py` compares
+both.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from indistinct.machine.compiled import inner, jit
 
 TAIL, HEAD, OUT = np.int8(0), np.int8(1), np.int8(2)
-# Keys of groups stay below this.
+# Upper limit of the keys of groups.
 LARGEST = np.int64(1) << 62
 # An odd number that spreads keys over the slots of a table (Knuth 1998).
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +23,7 @@ SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @inner
 def number_intervals(status, bases, last, lookup, spans):
-    """Write the interval of every value, cut where the status is neither out nor above `last`."""
+    """Write the interval of every value, cut where the status is not OUT and not above `last`."""
     for j in range(len(spans)):
         at, interval = bases[j] + j, np.int32(0)
         lookup[at] = 0
@@ -36,9 +37,9 @@ def number_intervals(status, bases, last, lookup, spans):
 
 @inner
 def number_keys(keys, size, ids, slots):
-    """Write the group of every key, numbered by first occurrence; return how many groups there are."""
+    """Number the groups of equal keys by first occurrence; return the number of groups."""
     count = 0
-    # `slots` leads from where a key belongs to the first cell that has it.
+    # `slots` maps the hash of a key to the first cell that has it.
     if size <= len(slots):
         slots[:size] = -1
         for i in range(len(keys)):
@@ -70,7 +71,7 @@ def number_keys(keys, size, ids, slots):
 
 @inner
 def group_cells(ranks, lookup, bases, spans, ids, keys, slots):
-    """Write the group of every cell by its intervals in all columns; return how many groups there are."""
+    """Write the group of every cell by its intervals in all columns; return the number of groups."""
     keys[:] = 0
     size = np.int64(1)
     for j in range(len(spans)):
@@ -88,7 +89,7 @@ def group_cells(ranks, lookup, bases, spans, ids, keys, slots):
 
 @inner
 def least_squares(rows, k):
-    """Return the smallest sum of squared sizes of classes that have at least k of so many rows each."""
+    """Return the smallest sum of squared sizes of classes with at least k rows each and `rows` rows together."""
     classes = max(rows // k, 1)
     each = rows // classes
     larger = rows - each * classes
@@ -97,7 +98,7 @@ def least_squares(rows, k):
 
 @inner
 def weigh_class(ranks, weights, members, bases, fine, ends, rows, k, table, effects, counts):
-    """Add what each cut through a class of the head does to it: see `weigh_node`.
+    """Add to `effects` what each cut does to one class of the head (see `weigh_node`).
 
     `ends[0]` and `ends[1]` (by value) are the first and last fine interval of every interval of the head, `ends[2]` the
     interval of the head, and `ends[3]` the cut behind every fine interval.
@@ -113,7 +114,7 @@ def weigh_class(ranks, weights, members, bases, fine, ends, rows, k, table, effe
         for i in members:
             counts[fine[base + ranks[i, j]] - low] += weights[i]
         left = np.int64(0)
-        # `left` are the rows of the class up to the fine interval `at`.
+        # Invariant: `left` are the rows of the class up to the fine interval `at`.
         for at in range(low, high):
             left += counts[at - low]
             right = rows - left
@@ -132,7 +133,7 @@ def weigh_class(ranks, weights, members, bases, fine, ends, rows, k, table, effe
 
 @inner
 def find_ends(bases, status, head, fine, ends):
-    """Write which fine intervals each interval of the head has, and the cut behind each of them."""
+    """Write the fine intervals of each interval of the head, and the cut after each of them."""
     for j in range(len(bases) - 1):
         base = bases[j] + j
         for value in range(bases[j + 1] - bases[j] + 1):
@@ -147,7 +148,7 @@ def find_ends(bases, status, head, fine, ends):
 
 @inner
 def order_members(ids, count, starts, order):
-    """Write the cells class by class, and where each class begins."""
+    """Write the cells ordered by class, and where each class begins."""
     starts[: count + 1] = 0
     for i in range(len(ids)):
         starts[ids[i] + 1] += 1
@@ -163,13 +164,14 @@ def order_members(ids, count, starts, order):
 
 @jit
 def weigh_node(ranks, weights, bases, status, k, budget, table, effects, atoms, sizes, figures):
-    """Judge the head of a node, put cuts of its tail out that cannot be part of a best answer, and bound the rest.
+    """Evaluate the head of a node, remove cuts from its tail that cannot be in a best answer, and bound the rest.
 
     Each row of `effects` (int64) is about a cut: the classes of the head that it divides, the rows that it brings below
-    k, by how much it lowers the cost, the smallest part that it makes, and whether some part has k rows. `table` are
-    all rows, and what a suppressed one costs. The first cells of `atoms` and `sizes` become the cells of head and tail
-    together. `figures` (int64): the number of these cells, the cost of the head, the bound of the node, the cost of
-    head and tail together, or -1 where that breaks the model. Returns whether the head is within the budget.
+    k, by how much it lowers the cost, the smallest part that it makes, and whether some part has k rows. `table` has
+    the number of all rows and the cost of a suppressed one. The first cells of `atoms` and `sizes` become the cells of
+    head and tail together. `figures` (int64): the number of these cells, the cost of the head, the bound of the node,
+    and the cost of head and tail together, or -1 where that breaks the model. Returns whether the head is within the
+    suppression limit.
     """
     cells, columns = ranks.shape
     length = 1
@@ -202,7 +204,8 @@ def weigh_node(ranks, weights, bases, status, k, budget, table, effects, atoms, 
             members = order[starts[label] : starts[label + 1]]
             weigh_class(ranks, weights, members, bases, fine, ends, rows[label], k, table, effects, counts)
     for cut in range(len(status)):
-        # A cut that divides no class of the head divides none of any finer one. What it brings below k stays so.
+        # A cut that divides no class of the head divides none of any finer one, and rows that it brings below k stay
+        # below k.
         useless = effects[cut, 0] == 0 or effects[cut, 4] == 0
         if status[cut] == TAIL and (useless or dropped + effects[cut, 1] > budget):
             status[cut] = OUT
@@ -214,12 +217,12 @@ def weigh_node(ranks, weights, bases, status, k, budget, table, effects, atoms, 
 
 @inner
 def bound_node(ranks, weights, bases, status, k, budget, table, atoms, sizes, figures, ids, rows, buffers):
-    """Write the cells of head and tail, what they cost, and the least that any cuts between head and both cost."""
+    """Write the cells of head and tail, their cost, and the least cost of any cuts between the head and both."""
     fine, spans, keys, slots = buffers
     number_intervals(status, bases, TAIL, fine, spans)
     parts = np.empty(len(ranks), np.int64)
     count = group_cells(ranks, fine, bases, spans, parts, keys, slots)
-    owners = keys  # the class of the head that an atom is in
+    owners = keys  # the class of the head that contains an atom
     sizes[:count] = 0
     for i in range(len(ranks)):
         part = parts[i]

@@ -1,9 +1,9 @@
 """Numba kernels of relaxed partitioning, for models that look at class sizes alone.
 
-A part is a run of the buffers `cells` and `weights` (int64): a cell may be divided, and then stands in two parts with
-some of its rows each. `ranks` is cells × columns (uint32), `shape` the arrays of `Layout`, `keys` (uint64) and `spare`
-(int64) are scratch as long as the buffers, `pieces` three arrays (int64) for cell, rows and class. The plain twin is
-`halve_by_rounds` in `relaxed.py`; `tests/laws/test_partition.py` compares both.
+A part is a run of the buffers `cells` and `weights` (int64); a cell may be divided, and is then in two parts with some
+of its rows each. `ranks` is cells × columns (uint32), `shape` the arrays of `Layout`, `keys` (uint64) and `spare`
+(int64) are scratch as long as the buffers, `pieces` three arrays (int64) for cell, rows and class. `halve_by_rounds` in
+`relaxed.py` does the same in plain NumPy; `tests/laws/test_partition.py` compares both.
 """
 
 import numpy as np
@@ -14,12 +14,13 @@ from indistinct.machine.compiled import jit
 
 @jit
 def half_value(ranks, cells, weights, start, stop, axis, half, keys):
-    """Return the value at which the first `half` rows of a part end, and the rows below it."""
+    """Return the value at which the first `half` rows of a part end, and the rows with smaller values."""
     count = stop - start
     for i in range(count):
         keys[i] = (np.uint64(ranks[cells[start + i], axis]) << np.uint64(32)) | np.uint64(i)
     keys[:count].sort()
-    # Keys ascend by value: `below` rows have smaller values than the one at hand, `same` rows have it, so far.
+    # Invariant: keys ascend by value; `below` rows have smaller values than the current one, `same` rows so far have
+    # it.
     below, same = np.int64(0), np.int64(0)
     for i in range(count):
         value = keys[i] >> np.uint64(32)
@@ -34,12 +35,12 @@ def half_value(ranks, cells, weights, start, stop, axis, half, keys):
 
 @jit
 def halve(ranks, cells, weights, start, stop, axis, value, take, spare_cells, spare_weights):
-    """Write the right half at `start`, the left half behind it; return where each ends.
+    """Write the right half at `start` and the left half after it; return where each ends.
 
     Rows below `value` go left, and as many of those equal to it, in canonical order, as make `take` rows.
     """
     left, right = 0, start
-    # `cells[start:right]` is the right half so far, `spare_cells[:left]` the left one; `right` never passes i.
+    # Invariant: `cells[start:right]` is the right half so far, `spare_cells[:left]` the left one; `right` <= i.
     for i in range(start, stop):
         cell, weight = cells[i], weights[i]
         rank = ranks[cell, axis]
@@ -61,7 +62,7 @@ def halve(ranks, cells, weights, start, stop, axis, value, take, spare_cells, sp
 def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, pieces):
     """Halve parts while both halves have `k` rows; write (cell, rows, class) pieces, return (pieces, classes).
 
-    The part at hand always lies at the end of the buffers, so a row that is divided finds room behind it.
+    The current part is always at the end of the buffers, so that a divided cell has room after it.
     """
     fields, lines, trees, span = shape
     spare_cells, spare_weights = spare
@@ -71,7 +72,7 @@ def partition_relaxed(ranks, cells, weights, count, k, shape, spare, keys, piece
     width, meets = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64)
     stack = [(0, count)]
     written, classes = 0, 0
-    # Parts on the stack lie one behind the other; behind the one on top the buffers are free.
+    # Invariant: parts on the stack are adjacent; after the top one the buffers are free.
     while len(stack):
         start, stop = stack.pop()
         total = np.int64(0)

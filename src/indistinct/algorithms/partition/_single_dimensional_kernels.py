@@ -1,39 +1,40 @@
 """Numba kernels of single-dimensional partitioning, for models that look at class sizes alone.
 
-`running` (int64) are the rows of one column up to each value, from 0; `last` (int64) the answer. For several columns: a
-cut is a value of a column after which it is cut, and all cuts are numbered in one row, those of column j from
-`bases[j]` on (int64). `order` is columns × cells (int64): the cells of each class by their rank in the column. By cut
-(int64): `steps` are differences of `gains`, `after` leads to the next open cut; `best` has the best open cut of every
-block. `weights` (int64) are the rows of cells, `classes` classes × 3 and `edges` columns × 2 × classes (int64).
+For one column, `running` (int64) are the rows up to each value, beginning with 0; `last` (int64) is the answer. For
+several columns, a cut is a value of a column after which the column is cut; all cuts are numbered in one row, those of
+column j from `bases[j]` on (int64). `order` is columns × cells (int64): the cells of each class by their rank in the
+column. By cut (int64): `steps` are differences of `gains`, `after` leads to the next open cut; `best` has the best open
+cut of every block. `weights` (int64) are the rows of cells, `classes` is classes × 3 and `edges` columns × 2 × classes
+(int64).
 
-The plain twins are the functions of `single_dimensional.py` for any model; `tests/laws/test_single_dimensional.py`
-compares both.
+The functions of `single_dimensional.py` for any model do the same in plain NumPy;
+`tests/laws/test_single_dimensional.py` compares both.
 """
 
 import numpy as np
 
 from indistinct.machine.compiled import inner, jit
 
-# The best cut is found among the best ones of so many neighbours.
+# Number of neighboring cuts of which the best one is stored, so that the best of all is found quickly.
 BLOCK = 1024
-# An item of an order is a rank and, in these bits, a cell: what is looked at in turn stands side by side.
+# An item of an order has a rank and, in these bits, a cell: values that are used together are adjacent in memory.
 CELL = (1 << 32) - 1
 
 
 @jit
 def shortest_segments(running, k, last):
-    """Write for every end where the last of its segments begins, so that their squared sizes have the smallest sum.
+    """Write for every end where its last segment begins, so that the sum of squared sizes of segments is smallest.
 
-    A start that is better than an earlier one stays so for all later ends, so that starts wait in a queue for the end
-    from which they are better than the one before them (Galil and Park 1992). Of equals the earliest start wins.
+    A start that beats an earlier one does so for all later ends. Starts wait in a queue for the end from which they
+    beat the one before them (Galil and Park 1992). Of equals the earliest start wins.
     """
     size = len(running) - 1
     cost = np.full(size + 1, np.int64(-1))
     starts, since = np.empty(size + 1, dtype=np.int64), np.empty(size + 1, dtype=np.int64)
     cost[0] = 0
     head, tail, ready = 0, 0, 0
-    # `starts[head:tail]` are the starts that can still win, each from end `since` on, which ascend; starts before
-    # `ready` leave at least k rows up to `stop`.
+    # Invariant: `starts[head:tail]` are the starts that can still win, each from end `since` on, ascending; starts
+    # before `ready` leave at least k rows up to `stop`.
     for stop in range(1, size + 1):
         while ready < stop and running[stop] - running[ready] >= k:
             if cost[ready] >= 0:
@@ -59,9 +60,12 @@ def shortest_segments(running, k, last):
 
 @inner
 def better_from(running, cost, earlier, later, stop):
-    """Return the first end, from `stop` on, for which the later of two starts is better; beyond the last if none is."""
+    """Return the first end from `stop` on at which the later of two starts is better.
+
+    Past the last end if there is none.
+    """
     low, high = np.int64(stop), np.int64(len(running))
-    # The later start is not better before `low`, and it is from `high` on: once better, it stays so.
+    # Invariant: the later start is not better before `low` and is better from `high` on.
     while low < high:
         end = (low + high) >> 1
         one = cost[earlier] + (running[end] - running[earlier]) ** 2
@@ -74,15 +78,15 @@ def better_from(running, cost, earlier, later, stop):
 
 @inner
 def rank_at(order, column, place):
-    """Return the rank of a cell in the order of a column."""
+    """Return the rank of the cell at a position in the order of a column."""
     return order[column, place] >> 32
 
 
 @inner
 def add_gains(weights, order, column, start, stop, total, base, sign, steps):
-    """Add what cuts through a class gain, twice the product of its sides, as steps from each cut to the next."""
+    """Add the gains of cuts through a class, twice the product of its sides, as differences between cuts."""
     left, before = np.int64(0), np.int64(0)
-    # `left` are the rows of the class up to cell i; a cut lies between two different ranks.
+    # Invariant: `left` are the rows of the class up to cell i; a cut is between two different ranks.
     for i in range(start, stop):
         left += weights[order[column, i] & CELL]
         rank = rank_at(order, column, i)
@@ -94,9 +98,9 @@ def add_gains(weights, order, column, start, stop, total, base, sign, steps):
 
 @inner
 def next_open(after, cut):
-    """Return the first cut from one on that is not closed."""
+    """Return the first open cut at or after `cut`."""
     top = cut
-    # Path compression, as in union-find: all cuts on the way lead to the open one afterwards.
+    # Path compression, as in union-find: all cuts on the way then lead directly to the open one.
     while after[top] != top:
         top = after[top]
     while after[cut] != cut:
@@ -130,8 +134,11 @@ def close_narrow(weights, order, column, start, stop, k, base, after):
 
 @inner
 def divide(order, start, stop, column, cut, spare, goes_left):
-    """Move the cells up to a cut to the front of a class in the order of every column; return where others begin."""
-    # `order[j, start:left]` go left, `spare[:right]` right; both keep their order.
+    """Move the cells up to a cut to the front of a class in the order of every column.
+
+    Return where the others begin.
+    """
+    # Invariant: `order[j, start:left]` go left, `spare[:right]` right; both keep their order.
     for i in range(start, stop):
         goes_left[order[column, i] & CELL] = rank_at(order, column, i) <= cut
     middle = start
@@ -152,7 +159,7 @@ def divide(order, start, stop, column, cut, spare, goes_left):
 
 @inner
 def refresh(steps, gains, after, best, first, end, begin):
-    """Sum the steps of a column's cuts up anew from `first` to `end`, and find the best of every block."""
+    """Recompute the gains of a column's cuts from `first` to `end`, and the best cut of every block."""
     running = gains[first - 1] if first > begin else np.int64(0)
     for cut in range(first, end):
         running += steps[cut]
@@ -176,7 +183,7 @@ def best_cut(gains, best):
 
 @inner
 def enter(weights, order, bases, k, classes, edges, which, sign, steps, after, touched):
-    """Add or take away the gains of a class in every column, and note which cuts they are about."""
+    """Add (or, with sign -1, subtract) the gains of a class in every column, and record which cuts changed."""
     start, stop, total = classes[which, 0], classes[which, 1], classes[which, 2]
     for j in range(len(order)):
         base = bases[j]
@@ -203,7 +210,7 @@ def split_class(weights, order, classes, which, new, column, rank, spare, goes_l
 def greedy_cuts(
     weights, order, bases, k, classes, edges, first_cuts, owners, steps, gains, after, best, spare, goes_left, chosen
 ):
-    """Choose cuts one after the other, each the allowable one that gains most; mark them in `chosen`.
+    """Choose cuts one after another, each the allowable one with the largest gain; mark them in `chosen`.
 
     The cuts of `first_cuts`, which are allowable together, are made before any other. Returns the number of classes.
     `order` has the cells by rank in every column. A row of `classes` is the start, the stop and the rows of a class in
@@ -214,7 +221,7 @@ def greedy_cuts(
     touched[:, 0], touched[:, 1] = len(gains), 0
     enter(weights, order, bases, k, classes, edges, 0, 1, steps, after, touched)
     count, alone, made = 1, len(order) == 1, 0
-    # Every class is a run of each row of `order`; `gains` are exact outside what `touched` says.
+    # Invariant: every class is a run of each row of `order`; `gains` are exact outside the range in `touched`.
     while True:
         for j in range(len(order)):
             if touched[j, 0] < touched[j, 1]:

@@ -2,16 +2,15 @@
 
 A cell is one row of a matrix: the ranks of its columns as bit fields of a few words, and its number of rows last. Cells
 are moved in place: a part is a contiguous run of the matrix, so the passes over it stream through memory.
-`strict_any_model.py` computes the same partition in plain NumPy and is the twin that these kernels are checked against,
-in `tests/laws/test_partition.py`.
+`strict_any_model.py` computes the same partition in plain NumPy; `tests/laws/test_partition.py` compares both.
 
 With n cells, d columns and a stack of s parts: `rows` and `spare` are n × (words + 1), `fields` d × 6, `stack` s × 6,
 `low` and `high` s × d, `tally` counters that are zero between calls, `trees` the ancestors of every rank (all int64);
-`lines`, `span` and `width` are float64. Of the tree that is written, `axis` is int16, `cut` and `left` are int32 (2n),
-`stops` int64 (n).
+`lines`, `span` and `width` are float64. The resulting tree has `axis` (int16), `cut` and `left` (int32), each 2n, and
+`stops` (int64, n).
 
-Everything else is a 64-bit integer and inner kernels have no wrapper for Python: both keep the first call short, which
-has to compile them.
+Everything else is a 64-bit integer, and inner kernels have no wrapper for Python: both shorten the compilation at the
+first call.
 """
 
 import numpy as np
@@ -22,18 +21,18 @@ jit = compiled.jit(error_model="numpy")
 inner = compiled.inner(error_model="numpy")
 
 LEAF = -1
-# What a row of `fields` says of a column: its word, shift and mask, and where its line and its tree begin.
+# Fields of a column: its word, shift and mask, and where its line and its tree begin.
 WORD, SHIFT, MASK, LINE, TREE, STRIDE = range(6)
-# What a row of the stack says of a part: its node, its run of cells, their rows, and the tree cut that goes on in it.
+# Fields of a part on the stack: its node, its run of cells, their rows, and a tree cut that continues in it.
 NODE, START, STOP, TOTAL, AXIS, LEVEL = range(6)
 
 
 @inner
 def extent(rows, start, stop, fields, axis, low, high):
-    """Return the smallest and largest rank of a column over a part, which lie between `low` and `high`."""
+    """Return the smallest and largest rank of a column over a part, which are between `low` and `high`."""
     word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
     least, most = high, low
-    # `least` and `most` are the extremes of the cells before `start`; they cannot leave `low` … `high`.
+    # Invariant: `least` and `most` are the extremes of the cells before `start`, within `low` … `high`.
     while start < stop and (least > low or most < high):
         value = (rows[start, word] >> shift) & mask
         least = value if value < least else least
@@ -44,14 +43,14 @@ def extent(rows, start, stop, fields, axis, low, high):
 
 @inner
 def widths_of(low, high, part, fields, lines, trees, span, width, meets):
-    """Write the normalized width of every column, negative where the part is constant, and where trees meet."""
+    """Write the normalized width of every column, -1 where the part is constant, and the levels where trees meet."""
     for j in range(len(fields)):
         least, most, line, stride = low[part, j], high[part, j], fields[j, LINE], fields[j, STRIDE]
         width[j] = -1.0
         if least == most:
             continue
         if stride:
-            # `lines` holds, for a tree column, (leaves - 1) of a rank's ancestor on each level.
+            # For a tree column, `lines` holds (leaves - 1) of a rank's ancestor on each level.
             node, other, level = fields[j, TREE] + least * stride, fields[j, TREE] + most * stride, 0
             while trees[node + level] != trees[other + level]:
                 level += 1
@@ -74,7 +73,7 @@ def widest(width):
 
 @inner
 def count_values(rows, start, stop, fields, axis, low, high, coarse, tally):
-    """Add the rows of a part by value into `tally`, which must be zero; `coarse` bits of a value do not matter."""
+    """Add the rows of a part by value to `tally`, which must be zero; the last `coarse` bits of a value are ignored."""
     word, shift, mask = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK]
     last = rows.shape[1] - 1
     for i in range(start, stop):
@@ -96,14 +95,15 @@ def value_before(rows, start, stop, fields, axis, limit):
 
 @inner
 def median_of(rows, start, stop, fields, axis, low, high, total, tally):
-    """Return the lower median of a part, and the rows below it and up to it.
+    """Return (lower median of a part, rows below it, rows up to it).
 
-    Values are counted; where there are too many of them the leading bits are, and then what is left of the others.
+    Values are counted; where there are too many, first their leading bits, then the rest of the selected ones.
     """
     half = (total + 1) >> 1
     room = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
     below, same, coarse = np.int64(0), np.int64(0), np.int64(64)
-    # The median lies between `low` and `high`, and `below` rows lie before `low`; each pass narrows both.
+    # Invariant: the median is between `low` and `high`, and `below` rows are smaller than `low`; each pass narrows
+    # both.
     while coarse:
         coarse = np.int64(0)
         while ((high - low) >> coarse) >= room:
@@ -124,7 +124,7 @@ def median_of(rows, start, stop, fields, axis, low, high, total, tally):
 
 @inner
 def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
-    """Return the allowable cut at the two-sided median, or -1: rows with rank up to it go left."""
+    """Return the allowable cut at the two-sided median (ranks up to it go left), or -1."""
     median, below, up_to = median_of(rows, start, stop, fields, axis, low, high, total, tally)
     after_fits = up_to >= k and total - up_to >= k
     before_fits = below >= k and total - below >= k
@@ -135,10 +135,13 @@ def median_cut(rows, start, stop, fields, axis, low, high, total, k, tally):
 
 @inner
 def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, stride, tally):
-    """Return whether every child that has rows has at least k of them; `node` is where the child of `low` stands."""
+    """Return whether every child with rows has at least k of them.
+
+    `node` is the position in `trees` of the child of `low`.
+    """
     count_values(rows, start, stop, fields, axis, low, high, np.int64(0), tally)
     fits, total = True, np.int64(0)
-    # `total` are the rows of the child that rank `low + i` belongs to, so far.
+    # Invariant: `total` are the rows so far of the child that contains rank `low + i`.
     for i in range(high - low + 1):
         if i and trees[node] != trees[node - stride]:
             fits = fits and (total == 0 or total >= k)
@@ -153,12 +156,13 @@ def children_fit(rows, start, stop, fields, axis, low, high, k, trees, node, str
 def split_rows(rows, start, stop, fields, axis, cut, spare):
     """Move cells with rank up to `cut` to the front, keeping their order; return where the others begin.
 
-    Unsigned indices need no check for being counted from the end.
+    Indices are unsigned, so that no check for negative indices is compiled.
     """
     word, shift, mask = np.uint64(fields[axis, WORD]), fields[axis, SHIFT], fields[axis, MASK]
     width = np.uint64(rows.shape[1])
     left, right = np.uint64(start), np.uint64(0)
-    # `rows[start:left]` go left, `spare[:right]` right; every cell is written to both, and one of them advances.
+    # Invariant: `rows[start:left]` go left, `spare[:right]` right; every cell is written to both, and one of them
+    # advances.
     for i in range(np.uint64(start), np.uint64(stop)):
         goes_left = np.uint64(((rows[i, word] >> shift) & mask) <= cut)
         for j in range(width):
@@ -175,7 +179,7 @@ def split_rows(rows, start, stop, fields, axis, cut, spare):
 
 @inner
 def narrow(rows, start, stop, fields, part, low, high):
-    """Write between which ranks a part lies in every column."""
+    """Write the lowest and highest rank of a part in every column."""
     for j in range(len(fields)):
         if low[part, j] < high[part, j]:
             low[part, j], high[part, j] = extent(rows, start, stop, fields, j, low[part, j], high[part, j])
@@ -183,7 +187,10 @@ def narrow(rows, start, stop, fields, part, low, high):
 
 @inner
 def cut_that_goes_on(rows, part, fields, trees, stack, low, high):
-    """Return the axis of a tree cut that goes on with the sisters of its first child, and their lowest rank, or -1."""
+    """Return the axis of a tree cut that continues with the siblings of its first child, and their lowest rank.
+
+    The axis is -1 if there is no such cut.
+    """
     axis, start, stop = stack[part, AXIS], stack[part, START], stack[part, STOP]
     if axis < 0:
         return axis, np.int64(0)
@@ -195,7 +202,7 @@ def cut_that_goes_on(rows, part, fields, trees, stack, low, high):
 
 @inner
 def end_of_child(fields, trees, axis, level, rank):
-    """Return the last rank of the node that a rank has on a level."""
+    """Return the last rank of the node above a rank on a level."""
     place, stride = fields[axis, TREE] + level, fields[axis, STRIDE]
     last = rank
     while trees[place + (last + 1) * stride] == trees[place + rank * stride]:
@@ -205,7 +212,7 @@ def end_of_child(fields, trees, axis, level, rank):
 
 @inner
 def open_sides(rows, part, nodes, middle, axis, cut, level, stack, low, high):
-    """Put the two sides of a cut part on the stack, the left one on top; return its new depth."""
+    """Push the two sides of a divided part on the stack, the left one on top; return the new depth."""
     for j in range(low.shape[1]):
         low[part + 1, j], high[part + 1, j] = low[part, j], high[part, j]
     low[part, axis], high[part + 1, axis] = cut + 1, cut
@@ -231,7 +238,7 @@ def partition_strict(
     cells are left as leaves for another call. The first rows of `stack`, `low` and `high` describe the whole.
     """
     depth, nodes, leaves = 1, 1, 0
-    # Parts on the stack are runs of `rows`, the leftmost on top; those to its left are leaves already.
+    # Invariant: parts on the stack are runs of `rows`, the leftmost on top; everything left of them is leaves already.
     while depth:
         depth -= 1
         start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]
@@ -261,7 +268,7 @@ def partition_strict(
             continue
         if depth + 2 > len(stack):
             return -1
-        if level >= 0:  # the first child, up to its last rank, parts from its sisters
+        if level >= 0:  # the first child, up to its last rank, is separated from its siblings
             threshold = end_of_child(fields, trees, chosen, level, least)
         cut[node], left[node] = threshold, nodes
         middle = split_rows(rows, start, stop, fields, chosen, threshold, spare)

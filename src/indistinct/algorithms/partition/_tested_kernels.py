@@ -1,11 +1,11 @@
-"""Numba kernels of strict partitioning for models that come with a compiled test.
+"""Numba kernels of strict partitioning for models that provide a compiled test.
 
-The recursion is that of `_strict_kernels.py`, and so are the arrays; a cut is tried by adding up the histograms of its
-sides. A cell carries its number in the column before its rows, by which its histogram is found. `chain` (int64, one
-entry a cell) is scratch, `checks` (int64) one counter, `test` and `scratch` are those of `models/_test_kernels.py`.
-`strict_any_model.py` is the plain twin of these kernels too; `tests/laws/test_compiled_tests.py` compares both.
+The recursion and the arrays are those of `_strict_kernels.py`; a cut is tried by adding up the histograms of its sides.
+A cell carries its number in the column before its rows, which leads to its histogram. `chain` (int64, one entry per
+cell) is scratch, `checks` (int64) a counter, `test` and `scratch` are those of `models/_test_kernels.py`.
+`strict_any_model.py` does the same in plain NumPy; `tests/laws/test_compiled_tests.py` compares both.
 
-The test is called from as few lines as possible: each of them is one more copy of it to compile.
+The test is called from as few lines as possible, because each of them compiles one more copy of it.
 """
 
 import numpy as np
@@ -36,20 +36,20 @@ from indistinct.algorithms.partition._strict_kernels import (
 )
 from indistinct.models._test_kernels import NO, UNDECIDED, YES, add_cell, clear, satisfies
 
-# Of a test that more cells cannot break, the answer is asked for after so many of them.
+# A test that more cells cannot break is asked after every this many cells.
 ASKED = 16
 
 
 @inner
 def side_satisfies(rows, start, stop, fields, axis, low, high, test, scratch):
-    """Return whether the cells of a part with ranks from `low` to `high` satisfy the model together.
+    """Return whether the cells of a part with ranks from `low` to `high` together satisfy the model.
 
-    The test must be one that more cells cannot break: not all of them are looked at.
+    The test must be one that more cells cannot break, because it stops early.
     """
     word, shift, mask, last = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK], rows.shape[1] - 1
     indptr, entries, tally, touched = test.indptr, test.entries, scratch.tally, scratch.touched
     seen, size, answer, added = np.int64(0), np.int64(0), NO, 0
-    # The tally of side 0 holds the cells before i that lie between `low` and `high`: `size` rows, `seen` codes.
+    # Invariant: the tally of side 0 has the cells before i with ranks from `low` to `high`: `size` rows, `seen` codes.
     for i in range(start, stop):
         value = (rows[i, word] >> shift) & mask
         if low <= value and value <= high:
@@ -69,7 +69,7 @@ def side_satisfies(rows, start, stop, fields, axis, low, high, test, scratch):
 
 @inner
 def sides_satisfy(rows, start, stop, fields, axis, cut, left, right, test, scratch):
-    """Return whether the cells up to a cut, of `left` rows, satisfy the model, and so do the others."""
+    """Return whether the cells up to a cut, which have `left` rows, satisfy the model, and the others too."""
     word, shift, mask, last = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK], rows.shape[1] - 1
     indptr, entries, tally, touched = test.indptr, test.entries, scratch.tally, scratch.touched
     seen_left, seen_right = np.int64(0), np.int64(0)
@@ -91,7 +91,7 @@ def sides_satisfy(rows, start, stop, fields, axis, cut, left, right, test, scrat
 def tested_cut(rows, start, stop, fields, axis, low, high, total, tally, test, scratch):
     """Return the allowable cut at the two-sided median, -1 if there is none, or `UNDECIDED`.
 
-    The cut whose sides are less unequal is tried first, of equals the one after the median.
+    The cut with the more equal sides is tried first, of equals the one after the median.
     """
     median, below, up_to = median_of(rows, start, stop, fields, axis, low, high, total, tally)
     after_first = abs(2 * up_to - total) <= abs(2 * below - total)
@@ -115,19 +115,22 @@ def tested_cut(rows, start, stop, fields, axis, low, high, total, tally, test, s
 
 @inner
 def children_satisfy(rows, start, stop, fields, axis, low, high, trees, node, chain, tally, test, scratch):
-    """Return whether every child that has rows satisfies the model; `node` is where the child of `low` stands."""
+    """Return whether every child with rows satisfies the model.
+
+    `node` is the position in `trees` of the child of `low`.
+    """
     word, shift, mask, last = fields[axis, WORD], fields[axis, SHIFT], fields[axis, MASK], rows.shape[1] - 1
     stride = fields[axis, STRIDE]
     if not children_fit(rows, start, stop, fields, axis, low, high, test.least, trees, node, stride, tally):
         return NO
-    # The cells of a rank are chained, the first one by the rank: both count from 1, so that 0 is the end.
+    # The cells of a rank are chained, beginning at the rank; both are counted from 1, so that 0 is the end.
     for i in range(start, stop):
         value = ((rows[i, word] >> shift) & mask) - low
         chain[i] = tally[value]
         tally[value] = i + 1
     indptr, entries, touched = test.indptr, test.entries, scratch.touched
     answer, seen, size = YES, np.int64(0), np.int64(0)
-    # The tally of side 0 holds the cells of one child so far; it is judged and cleared where the next begins.
+    # Invariant: the tally of side 0 has the cells so far of one child; it is judged and cleared where the next begins.
     for rank in range(high - low + 2):
         if seen and (rank > high - low or trees[node] != trees[node - stride]):
             answer = satisfies(test, scratch, np.int64(0), seen, size) if answer == YES else answer
@@ -147,7 +150,7 @@ def children_satisfy(rows, start, stop, fields, axis, low, high, trees, node, ch
 
 @inner
 def cut_along(rows, start, stop, total, fields, axis, low, high, trees, level, chain, tally, test, scratch):
-    """Return the allowable cut along a column, -1 if there is none, or `UNDECIDED`; 0 for one into all children."""
+    """Return the allowable cut along a column, -1 if there is none, or `UNDECIDED`; 0 for a cut into all children."""
     if level < 0:
         return tested_cut(rows, start, stop, fields, axis, low, high, total, tally, test, scratch)
     node = fields[axis, TREE] + low * fields[axis, STRIDE] + level
@@ -161,12 +164,12 @@ def partition_tested(
     rows, smallest, grain, fields, lines, trees, span, stack, low, high, width, meets, spare, tally, axis, cut, left,
     stops, chain, test, scratch, checks
 ):
-    """Partition all cells as `partition_strict` does, by a compiled test; `UNDECIDED` asks for the model itself.
+    """Partition all cells as `partition_strict` does, by a compiled test; `UNDECIDED` requests the model itself.
 
-    Parts of fewer than twice `smallest` rows are left as they are. `checks` counts the columns that were tried.
+    Parts of fewer than twice `smallest` rows are not divided. `checks` counts the columns that were tried.
     """
     depth, nodes, leaves = 1, 1, 0
-    # As in `partition_strict`: the leftmost part is on top of the stack, those to its left are leaves.
+    # Invariant, as in `partition_strict`: the leftmost part is on top of the stack, everything left of it is leaves.
     while depth:
         depth -= 1
         start, stop, total = stack[depth, START], stack[depth, STOP], stack[depth, TOTAL]

@@ -1,7 +1,7 @@
-"""Strict partitioning by depth: of all allowable cuts of a part the one that weighs least is taken.
+"""Strict partitioning by depth: each part is cut at its allowable candidate with the smallest weight.
 
 All parts of a depth are weighed together and judged by one call of the model; for models that look at class sizes alone
-a search offers allowable cuts only. What a cut weighs is the search's own: loss, or the error of queries.
+a search offers allowable cuts only. Each search defines its own weight: loss, mixed targets, or the error of queries.
 """
 
 from collections import Counter
@@ -11,8 +11,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, starts_of, workers
 from indistinct.models.base import Model
@@ -25,7 +24,7 @@ Result = TypeVar("Result")
 class DepthParts:
     """The parts of one depth: part `i` has the cells `items[starts[i]:starts[i + 1]]`, packed in `rows`.
 
-    `offsets` are their places in the final order of all cells.
+    `offsets` are the positions where parts begin in the final order of all cells.
     """
 
     items: Codes
@@ -37,7 +36,7 @@ class DepthParts:
         return len(self.offsets)
 
     def select(self, mask: Codes) -> "DepthParts":
-        """Return some of the parts."""
+        """Return the parts that a mask selects."""
         if mask.all():
             return self
         sizes = np.diff(self.starts)
@@ -47,7 +46,7 @@ class DepthParts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Division:
-    """Parts cut in two: the order of cells with left sides first, where right sides begin, and the cuts.
+    """Parts divided in two: the order of cells with left sides first, where right sides begin, and the cuts.
 
     A cut along ranks ends at one of them; any other is the set of ranks on its left side, `sizes` of them in `members`
     from the start of the part on.
@@ -61,24 +60,24 @@ class Division:
 
 
 class DepthSearch(Protocol):
-    """How parts are weighed and cut. A candidate is a number."""
+    """How parts are weighed and divided; a candidate cut is a number."""
 
     @property
     def never(self) -> float:
-        """Return the weight of a candidate that cannot be taken."""
+        """Weight of a candidate that is not allowed."""
 
     @property
     def work(self) -> int:
-        """Return of how many counted cells a cell takes the time."""
+        """Relative cost of one cell."""
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
-        """Return a row for each of a run of parts, with the weight of every candidate."""
+        """Return the weights of a run of parts: parts × candidates."""
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
-        """Return the parts cut at a candidate each."""
+        """Return the parts divided at one candidate each."""
 
     def axes(self, chosen: Codes) -> Codes:
-        """Return the column of every candidate."""
+        """Return the column of each candidate."""
 
 
 def partition_by_depth(
@@ -91,9 +90,9 @@ def partition_by_depth(
     counters: Counter[str],
     fits: int = 0,
 ) -> Partition:
-    """Return the partition in which every part is cut at its lightest candidate; cells of a class stand together.
+    """Return the partition in which every part is divided at its lightest candidate; cells of a class are adjacent.
 
-    Parts of at most `fits` rows are not cut.
+    Parts of at most `fits` rows are not divided.
     """
     tree = _Tree()
     everything = np.arange(len(ranks))
@@ -120,7 +119,7 @@ def partition_by_depth(
 
 
 def _larger(parts: DepthParts, sizes: Codes, fits: int) -> Codes:
-    """Return which parts have more rows than that."""
+    """Return which parts have more than `fits` rows."""
     if not fits:
         return np.ones(len(parts), dtype=bool)
     return np.asarray(np.add.reduceat(sizes[parts.items], parts.starts[:-1]) > fits)
@@ -157,7 +156,7 @@ def _chosen(search: DepthSearch, parts: DepthParts, *, model: Model, classes: Cl
 
 
 def spread_parts(work: Callable[[int, int], Result], parts: DepthParts, weight: int) -> list[Result]:
-    """Return what a function returns for runs of parts, which have about as many cells each of that weight."""
+    """Apply `work` to runs of parts with about equally many cells, in threads, and return the results in order."""
     cells, runs = len(parts.items), 1
     if is_large(weight * cells):
         runs = min(4 * workers(), len(parts))
@@ -167,7 +166,7 @@ def spread_parts(work: Callable[[int, int], Result], parts: DepthParts, weight: 
 
 
 def _sides(parts: DepthParts, division: Division) -> DepthParts:
-    """Return the sides of cut parts as parts."""
+    """Return the sides of divided parts as parts."""
     starts = np.empty(2 * len(parts) + 1, dtype=np.int64)
     starts[::2], starts[1::2] = parts.starts, division.middles
     offsets = np.repeat(parts.offsets - parts.starts[:-1], 2) + starts[:-1]
@@ -186,7 +185,7 @@ class _Tree:
         self.nodes, self.sets = 1, 0
 
     def grow(self, cut: Codes, axis: Codes, division: Division, leaves: Codes, starts: Codes) -> None:
-        """Add the parts of a depth: which are cut, along what and where, and the offsets of those that are leaves."""
+        """Add the parts of one depth: which are divided, along which column and where, and the offsets of leaves."""
         own, ends, left = np.full(len(cut), -1, np.int16), np.zeros(len(cut), np.int64), np.empty(len(cut), np.int64)
         own[cut], left[~cut] = axis, leaves
         left[cut] = self.nodes + 2 * np.arange(len(axis))

@@ -1,6 +1,6 @@
-"""Strict partitioning that takes, of all allowable cuts of a part, the one after which its two sides lose least.
+"""Strict partitioning by loss: each part is cut where its two sides have the least loss together.
 
-What a side loses is what the global certainty penalty charges its rows.
+The loss of a side is what the global certainty penalty charges its rows.
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm, floor_of
 
-# Charges are whole numbers of 1 / 2^24 of a cell, as long as their sum over a table fits a word.
+# Charges are whole numbers of 1 / 2^24 of a cell, or coarser where their sum over a table would not fit a word.
 FRACTION = 24
-# A cell is looked at once for each pair of columns on every depth, and so takes as long as so many that are counted.
+# Relative cost of one cell: on every depth it is visited once for each pair of columns.
 WORK = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """What the kernels know of the columns: a row of `fields` each, charges, and trees."""
+    """The arrays of columns that kernels take: a row of `fields` each, charges, and trees."""
 
     fields: Codes
     charges: Codes
@@ -47,7 +47,7 @@ class Costs:
     def of(
         cls, columns: Sequence[QuasiColumn], layout: KernelLayout, *, rows: int, trees: TreeForm, in_order: bool
     ) -> "Costs":
-        """Return the charges of the global certainty penalty; `in_order` cuts every column along its ranks."""
+        """Return the charges of the global certainty penalty; with `in_order` every column is cut along its ranks."""
         scale = 1 << max(min(FRACTION, 62 - rows.bit_length() - len(columns).bit_length()), 0)
         kinds, orders, charges = [], [], np.zeros(len(layout.lines), dtype=np.int64)
         for place, column in enumerate(columns):
@@ -67,9 +67,12 @@ class Costs:
 
 
 def _charges(column: QuasiColumn, kind: int, span: float) -> Codes:
-    """Return places on a line of length `span`, or what one, two, three … values cost, or each rank's ancestors."""
+    """Return charges of a column.
+
+    Positions on a line of length `span`, costs of 1, 2, 3 … values, or ancestors by rank.
+    """
     if kind == LINE:
-        # From the first place on: far from zero, charges would be too large for whole numbers.
+        # Positions are relative to the first: far from zero, charges would be too large for whole numbers.
         return (column.positions - column.positions.min()) / span if span else np.zeros(len(column.domain))
     if kind == SET or column.taxonomy is None:
         count = np.arange(1, len(column.domain) + 1)
@@ -81,7 +84,7 @@ def _charges(column: QuasiColumn, kind: int, span: float) -> Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossSearch:
-    """How parts are weighed by loss, cut and judged."""
+    """Weighs parts by loss and divides them."""
 
     costs: Costs
     layout: KernelLayout
@@ -95,7 +98,7 @@ class LossSearch:
         return chosen // self.positions
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
-        """Return the parts cut at their candidates."""
+        """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
         found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
         arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
@@ -109,7 +112,7 @@ class LossSearch:
         return found
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
-        """Return what the sides of every candidate lose, for a run of parts."""
+        """Return the loss of both sides for every candidate of a run of parts."""
         losses = np.full((last - first, len(self.layout.sizes) * self.positions), NEVER)
         starts, costs = parts.starts[first : last + 1], self.costs
         buffers = (self.orders(starts), self._covers(starts))
@@ -118,14 +121,14 @@ class LossSearch:
         return losses
 
     def orders(self, starts: Codes) -> Orders:
-        """Return what a thread works in to order the values of parts that begin at some places."""
+        """Return a thread's scratch arrays to order the values of parts that begin at `starts`."""
         values, few = max(self.layout.sizes), min(max(self.layout.sizes), int(np.diff(starts).max(initial=0)))
         tally, segment = np.zeros(values, dtype=np.int64), np.empty(values, dtype=np.int64)
         keys, reach, ends = (np.empty(size, dtype=np.int64) for size in (few, few, self.positions))
         return Orders(tally, segment, keys, reach, ends, np.empty(1 << DIGIT, dtype=np.int64))
 
     def _covers(self, starts: Codes) -> Covers:
-        """Return what a thread works in to weigh the cuts of such parts."""
+        """Return a thread's scratch arrays to weigh the cuts of such parts."""
         fields, largest = self.costs.fields, int(np.diff(starts).max(initial=0))
         sizes, columns, segments = fields[:, SIZE], len(fields), self.positions + 2
         numbered = np.where((fields[:, KIND] == SET) & (sizes > BITS), sizes, 0)

@@ -1,8 +1,8 @@
-"""Strict partitioning of a table whose cells do not fit in memory: round by round, by what passes over rows count.
+"""Strict partitioning of a table whose cells do not fit in memory: each round cuts parts by counts from passes.
 
 All open parts are cut by the rule of `strict_any_model.py`: along the widest column, at the median, if both sides
-satisfy the model. The search sees counts of parts, never a row. It stops cutting a part that is small enough for the
-search in memory, which goes on with the same rule.
+satisfy the model. A pass over the rows returns counts of parts; the search never sees a row. Once a part is small
+enough for the search in memory, that search continues with the same rule.
 """
 
 from collections import Counter
@@ -32,20 +32,20 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.summary import meeting_levels
 
-# Counters of all parts together for one column of a survey, and those of one part at most and at least.
+# For one column of a survey: counters of all parts together, and the largest and smallest number of a single part.
 COUNTERS, MOST_BUCKETS, FEWEST_BUCKETS = 1 << 19, 1 << 12, 1 << 6
-# Keys of a range are told apart where no more rows of a part than these lie in it; else they fall into so many buckets.
+# A key range with at most this many rows of a part is listed key by key; otherwise it is divided into buckets.
 COLLECTED, NARROWING = 1 << 16, 16
 
 
 class Passes(Protocol):
-    """A counter of rows: each call is one pass over all of them, and answers for every open part of a tree at once."""
+    """A counter of rows: each call is one pass over all rows and returns counts for every open part of a tree."""
 
     def survey(self, tree: KeyTree, scale: Scale) -> Survey:
-        """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
+        """Return the rows of each part, its lowest and highest keys, and its rows by bucket."""
 
     def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
-        """Return what lies in one range of each part."""
+        """Return the rows and keys in one range of each part."""
 
     def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
         """Return the rows, and the values that a model looks at, of segments of each part."""
@@ -53,9 +53,11 @@ class Passes(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judge:
-    """A model, and the histograms of the whole table that it compares with; `fits` rows are searched in memory.
+    """The model, and the whole table's histograms that it compares with.
 
-    Parts that fit are cut by a `choice` where cuts are weighed, and otherwise at medians.
+    Parts of at most `fits` rows are left to memory.
+
+    Parts that fit are cut by `choice` where cuts are weighed, and otherwise at medians.
     """
 
     model: Model
@@ -79,10 +81,10 @@ class Judge:
 
 @dataclass(slots=True)
 class Top:
-    """The upper part of a tree of cuts: its leaves are classes, or parts that fit in memory.
+    """The upper part of a tree of cuts, whose leaves are classes or parts that fit in memory.
 
-    `rows` has the rows of each leaf, and `whole` the leaves that cannot be cut, though they may not fit. `sets` has the
-    keys on the left side of nodes that are cut at a set of keys.
+    `rows` has the rows of each leaf, and `whole` the leaves that cannot be cut although they may not fit. `sets` has
+    the keys on the left side of nodes that are cut at a set of keys.
     """
 
     tree: GrowingTree = field(default_factory=GrowingTree)
@@ -102,7 +104,7 @@ class Top:
         return found
 
     def keyed(self, parts: Sequence[int]) -> KeyTree:
-        """Return the tree for passes in which some leaves are parts, numbered as they are listed."""
+        """Return the tree for passes in which the given leaves are parts, numbered in this order."""
         axis, left = np.array(self.tree.axis, dtype=np.int64), np.array(self.tree.left, dtype=np.int64)
         left[axis < 0] = NOBODY
         left[np.array(parts, dtype=np.int64)] = np.arange(len(parts))
@@ -112,7 +114,7 @@ class Top:
 
 
 class TopsBreakError(Exception):
-    """So many rows stand below combinations of top nodes that break the model as wholes."""
+    """Raised where combinations of top nodes break the model: `rows` is the number of their rows."""
 
     def __init__(self, rows: int, combinations: int) -> None:
         super().__init__(rows, combinations)
@@ -121,7 +123,7 @@ class TopsBreakError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Open:
-    """Parts of one depth that do not fit: their nodes, and between which keys they lie in every column."""
+    """Parts of one depth that do not fit in memory: their nodes, and their lowest and highest keys in every column."""
 
     nodes: list[int]
     low: Codes
@@ -130,7 +132,7 @@ class _Open:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Middle:
-    """The median of a part and the key before it (itself if there is none), with the rows below, at and above it."""
+    """The median of a part, the key before it (itself if there is none), and the rows below, at and above it."""
 
     before: int
     median: int
@@ -139,9 +141,9 @@ class _Middle:
 
 
 def cut_by_passes(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, *, counters: Counter[str]) -> Top:
-    """Return the upper part of the greedy strict partition, down to parts of at most `judge.fits` rows.
+    """Return the upper cuts of the greedy strict partition, down to parts of at most `judge.fits` rows.
 
-    The first cuts part the top nodes of hierarchies that were cut off below their root.
+    The first cuts separate the top nodes of hierarchies that were cut off below their root.
     """
     top = _cut_at_tops(passes, columns, judge)
     cut_large_parts(top, passes, columns, judge, counters=counters)
@@ -151,7 +153,7 @@ def cut_by_passes(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, 
 def cut_large_parts(
     top: Top, passes: Passes, columns: Sequence[KeyedColumn], judge: Judge, *, counters: Counter[str]
 ) -> None:
-    """Cut the leaves that do not fit, along the widest column at the median, until they fit or cannot be cut."""
+    """Cut leaves that do not fit in memory along their widest column at the median, until they fit or cannot be cut."""
     nodes = [node for node, rows in top.rows.items() if rows > judge.fits]
     low, high = (np.array([[getattr(each, end) for each in columns]], dtype=np.uint64) for end in ("low", "high"))
     parts = _Open(nodes, np.repeat(low, len(nodes), axis=0), np.repeat(high, len(nodes), axis=0))
@@ -165,9 +167,9 @@ def cut_large_parts(
 
 
 def _cut_at_tops(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge) -> Top:
-    """Return the tree whose leaves are the combinations of top nodes that have rows; raise where one breaks the model.
+    """Return the tree with a leaf for each combination of top nodes that has rows; raise where one breaks the model.
 
-    Columns that have no bounds are not cut.
+    Columns with a single top node are not cut.
     """
     top, classes = Top(rows={0: judge.whole.rows}), judge.whole
     for axis, column in enumerate(columns):
@@ -193,7 +195,7 @@ def _cut_at_tops(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge) -
 
 
 def _children(top: Top, nodes: list[int], survey: Survey, cuts: list["_Cut | None"], judge: Judge) -> _Open:
-    """Cut parts in the tree, and return those of their children that do not fit."""
+    """Cut parts in the tree, and return those of their children that do not fit in memory."""
     found, lows, highs = [], [], []
     for part, (node, cut) in enumerate(zip(nodes, cuts, strict=True)):
         if cut is None:
@@ -217,7 +219,7 @@ def _children(top: Top, nodes: list[int], survey: Survey, cuts: list["_Cut | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cut:
-    """A cut of a part: the last key of every child but the last, and the rows of each child."""
+    """A cut of a part: the last key of every child except the last, and the rows of each child."""
 
     axis: int
     ends: Codes
@@ -226,7 +228,7 @@ class _Cut:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Round:
-    """All open parts of one depth, and what was counted of them."""
+    """All open parts of one depth, and their counts."""
 
     passes: Passes
     columns: Sequence[KeyedColumn]
@@ -256,7 +258,7 @@ class _Round:
         return widths(ranks[: len(low)], ranks[len(low) :], local_layout(self.columns, some))
 
     def _try(self, tried: Codes, parts: list[int]) -> dict[int, _Cut | None]:
-        """Return the cuts of some parts along a column each, as far as they are allowable."""
+        """Return the allowable cuts of some parts, each along its column in `tried`."""
         if not parts:
             return {}
         trees = {part for part in parts if self.columns[tried[part]].quasi.tree}
@@ -276,9 +278,9 @@ class _Round:
         return found
 
     def _segmented(self, tried: Codes, ends: dict[int, Codes], middles: dict[int, _Middle]) -> tuple[Classes, Codes]:
-        """Return the segments of all parts as classes, and the first one of each part; a pass counts them if it must.
+        """Return the segments of all parts as classes, and the index of each part's first one.
 
-        Where a model looks at sizes alone, those around a median are known already.
+        A pass counts them only if needed: where the model looks at sizes alone, the segments around a median are known.
         """
         every = [ends.get(part, np.zeros(0, dtype=np.uint64)) for part in range(len(tried))]
         asked = Segments(tried, starts_of([len(each) for each in every]), np.concatenate(every))
@@ -290,7 +292,7 @@ class _Round:
         return self.judge.classes(self.passes.segments(self.tree, asked)), asked.firsts
 
     def _cut_in_two(self, axis: int, middle: _Middle, segments: Classes) -> _Cut | None:
-        """Return the better of the cuts after the median and before it that are allowable."""
+        """Return the better allowable cut of the two after and before the median."""
         below, same, above = middle.rows
         total, up_to = below + same + above, below + same
         ids = np.array([0, 0, 1])
@@ -302,7 +304,7 @@ class _Round:
         return _Cut(axis, np.array([middle.before], dtype=np.uint64), [below, same + above]) if ahead_fits else None
 
     def _cut_into_children(self, axis: int, ends: Codes, segments: Classes) -> _Cut | None:
-        """Return the cut into all children that have rows, if it is allowable."""
+        """Return the cut into all children with rows, if it is allowable."""
         present = np.flatnonzero(segments.sizes)
         own = segments.take(present)
         if self.judge.violations(own, np.arange(len(present)), len(present)).any():
@@ -310,7 +312,7 @@ class _Round:
         return _Cut(axis, ends[present[:-1]], own.sizes.tolist())
 
     def _child_ends(self, part: int, axis: int) -> Codes:
-        """Return the last rank of every child but the last of the node where a part meets."""
+        """Return the last rank of every child except the last of the node where a part's values meet."""
         low, high = self.survey.low[part, axis].astype(np.int64), self.survey.high[part, axis].astype(np.int64)
         column = self.columns[axis].quasi
         if column.taxonomy is None:
@@ -321,7 +323,10 @@ class _Round:
         return (low + np.flatnonzero(nodes[1:] != nodes[:-1])).astype(np.uint64)
 
     def _medians(self, tried: Codes, parts: list[int]) -> dict[int, _Middle]:
-        """Return the middle of some parts: buckets first, then in further passes what is in the one with the median."""
+        """Return the medians of some parts.
+
+        First by buckets, then by further passes over the bucket with the median.
+        """
         found: dict[int, _Middle] = {}
         searches = {part: self._first_search(part, int(tried[part])) for part in parts}
         while searches:
@@ -344,7 +349,7 @@ class _Round:
 
 
 def _ranges(tried: Codes, searches: dict[int, "MedianSearch"]) -> KeyRanges:
-    """Return one range for each part; one in which nobody is interested is empty."""
+    """Return one range for each part; parts without a search get an empty one."""
     low, high = np.ones(len(tried), dtype=np.uint64), np.zeros(len(tried), dtype=np.uint64)
     shift = np.zeros(len(tried), dtype=np.uint64)
     for part, search in searches.items():
@@ -354,10 +359,10 @@ def _ranges(tried: Codes, searches: dict[int, "MedianSearch"]) -> KeyRanges:
 
 @dataclass(slots=True)
 class MedianSearch:
-    """The search for the lower median among `total` rows: exact selection by counts of buckets, in few passes.
+    """Exact selection of the lower median among `total` rows by counts of buckets, in few passes.
 
-    `values` are the buckets that have rows, of keys from `low` on and without their last `shift` bits, and `counts`
-    their rows. `below` rows lie before `low`; `before` is the largest key among them, where there is one (`led`).
+    `values` are the buckets with rows: keys from `low` on without their last `shift` bits; `counts` are their rows.
+    `below` rows have keys before `low`; `before` is the largest of these keys, if there is one (`led`).
     """
 
     total: int
@@ -371,13 +376,13 @@ class MedianSearch:
     high: int = 0
 
     def _bucket(self) -> tuple[int, int]:
-        """Return which bucket has the median, and the rows before that bucket."""
+        """Return the bucket with the median, and the rows before that bucket."""
         running = self.below + np.cumsum(self.counts)
         index = int(np.searchsorted(running, (self.total + 1) // 2))
         return index, int(running[index] - self.counts[index])
 
     def narrowed(self) -> "MedianSearch":
-        """Return the search inside the bucket that has the median; what is there is to be learned."""
+        """Return the search inside the bucket with the median, which the next pass must count."""
         index, below = self._bucket()
         low = self.low + (int(self.values[index]) << self.shift)
         shift = 0 if self.counts[index] <= COLLECTED else max(self.shift - NARROWING, 0)
@@ -387,11 +392,11 @@ class MedianSearch:
         )
 
     def learn(self, values: Codes, counts: Codes, before: int, led: bool) -> None:
-        """Take what a pass found in the range from `low` to `high`, and before it."""
+        """Store the counts of a pass: what is in the range from `low` to `high`, and the largest key before it."""
         self.values, self.counts, self.before, self.led = values, counts, before, led
 
     def middle(self) -> _Middle:
-        """Return the median, once buckets are keys."""
+        """Return the median, once buckets are single keys."""
         index, below = self._bucket()
         median, same = self.low + int(self.values[index]), int(self.counts[index])
         led, before = (True, self.low + int(self.values[index - 1])) if index else (self.led, self.before)

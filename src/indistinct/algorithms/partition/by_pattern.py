@@ -1,11 +1,11 @@
-"""Rows are parted by which quasi-identifiers they miss before they are cut: a class then tells what is missing."""
+"""Rows are first divided by which quasi-identifiers are missing, so that a class shows what is missing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
@@ -13,16 +13,16 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import Cuts
 
 Find = Callable[[Codes, Classes], Partition]
-"""A search for the cuts of some cells, given by their ranks and what a model sees of them."""
+"""A search for the cuts of some cells, given by their ranks and their classes."""
 
 
 def partition_by_pattern(
     columns: Sequence[QuasiColumn], ranks: Codes, classes: Classes, *, model: Model, find: Find
 ) -> Partition:
-    """Return the partition whose first cuts part the rows that miss a column from those that have it.
+    """Return the partition whose first cuts separate the rows that miss a column from those that have it.
 
-    Columns are asked in their order, and a cut is made only where both sides satisfy the model: a pattern that too few
-    rows have stays with its neighbours.
+    Columns are cut in their order, and only where both sides satisfy the model: a pattern with too few rows stays with
+    other rows.
     """
     missing = {j: int(column.ranks[0]) for j, column in enumerate(columns) if column.domain.missing}
     tree = _GrowingCuts()
@@ -47,7 +47,7 @@ def partition_by_pattern(
 
 @dataclass(slots=True)
 class _GrowingCuts:
-    """Nodes of a tree of cuts as they are made; `sets` are those that its cuts name, -1 the first."""
+    """A tree of cuts under construction; `sets` are those of its cuts, numbered -1, -2 and so on."""
 
     axis: list[int] = field(default_factory=list)
     cut: list[int] = field(default_factory=list)
@@ -58,7 +58,7 @@ class _GrowingCuts:
     classes: int = 0
 
     def add_set(self, rank: int) -> int:
-        """Return the cut that sends one rank to the left; the lowest needs no set."""
+        """Return the cut that sends one rank to the left; the lowest rank needs no set."""
         if rank == 0:
             return 0
         self.sets.append(np.array([rank], dtype=np.int32))
@@ -71,7 +71,7 @@ class _GrowingCuts:
         return len(self.axis) - 1
 
     def add_part(self, part: Partition) -> int:
-        """Add the tree of a part behind all nodes so far; return the number of its root."""
+        """Append the tree of a part after all nodes so far; return the number of its root."""
         cuts, first, leaf = part.cuts, len(self.axis), part.cuts.axis < 0
         self.axis += cuts.axis.tolist()
         self.cut += np.where((cuts.cut < 0) & ~leaf, cuts.cut - len(self.sets), cuts.cut).tolist()
@@ -84,7 +84,7 @@ class _GrowingCuts:
         return first
 
     def partition(self) -> Partition:
-        """Return the whole tree and all its cells."""
+        """Return the whole tree with all its cells."""
         members = None
         if self.sets:
             members = (starts_of([len(each) for each in self.sets]), np.concatenate(self.sets).astype(np.int32))

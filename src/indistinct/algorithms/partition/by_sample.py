@@ -1,8 +1,8 @@
-"""Upper cuts from a sample of the rows, where cuts are weighed and the cells of a table do not fit in memory.
+"""Upper cuts from a sample of the rows, where cuts are weighed and the cells do not fit in memory.
 
-A sample that fits in memory is cut as the table would be, every row of it standing for several, down to parts that fit
-(Rothko-S of LeFevre, DeWitt and Ramakrishnan 2008). Then a pass counts what these parts hold of all rows. Cuts after
-which a part breaks the model are taken back, and parts that do not fit are cut on, along the widest column.
+A sample that fits in memory is cut as the table would be, each of its rows counting as several, down to parts that fit
+(Rothko-S of LeFevre, DeWitt and Ramakrishnan 2008). Then a pass counts all rows of these parts. Cuts after which a part
+breaks the model are undone, and parts that do not fit are cut further, along the widest column.
 """
 
 from collections import Counter
@@ -22,7 +22,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import Cuts
 
-# A sample says how many rows a part has, about: parts that are to fit have no more of it than this share of the room.
+# Because a sample only estimates sizes, parts that must fit have at most this share of the available room in the
+# sample.
 NEARLY = 0.8
 
 
@@ -63,7 +64,7 @@ def cut_by_sample(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledTree:
-    """A tree of cuts that a sample chose, over keys: `sets` has the keys on the left of nodes that are cut at a set."""
+    """A tree of cuts that a sample chose, over keys; `sets` has the keys on the left of nodes cut at a set."""
 
     axis: Codes
     cut: Codes
@@ -73,7 +74,7 @@ class SampledTree:
 
     @classmethod
     def of(cls, cells: PartCells, cuts: Cuts) -> "SampledTree":
-        """Return cuts of ranks as cuts of keys; ranks are keys where a column is cut at sets."""
+        """Return cuts of ranks as cuts of keys; where a column is cut at sets, ranks are keys."""
         sets = {}
         if cuts.members is not None:
             starts, members = cuts.members
@@ -113,7 +114,7 @@ def _take_back(tree: SampledTree, passes: Passes, judge: Judge, *, counters: Cou
 def sound_nodes(
     tree: SampledTree, leaf_nodes: Codes, classes: Classes, model: Model, *, counters: Counter[str]
 ) -> Codes:
-    """Return, for each leaf, the lowest node above it such that no node that is left breaks the model."""
+    """Return, for each leaf, the lowest node above it such that no remaining node breaks the model."""
     owners, parents = leaf_nodes.copy(), tree.parents()
     while True:
         nodes, ids = np.unique(owners, return_inverse=True)
@@ -131,7 +132,7 @@ def sound_nodes(
 
 
 def _top_of(tree: SampledTree, rows: dict[int, int]) -> Top:
-    """Return the part of a tree above some nodes, which become leaves with the given numbers of rows."""
+    """Return the tree above some nodes, which become leaves with the given numbers of rows."""
     top, waiting = Top(), [(0, 0)]
     while waiting:
         old, new = waiting.pop()

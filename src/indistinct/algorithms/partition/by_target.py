@@ -1,7 +1,7 @@
-"""Strict partitioning that takes, of all allowable cuts of a part, the one after which its targets are least mixed.
+"""Strict partitioning by targets: each part is cut where its two sides have the least mixed target values.
 
-Targets that are classes are mixed by their entropy, targets that are numbers by their squared deviation (LeFevre,
-DeWitt, Ramakrishnan 2008). Of cuts that are equally good, the one that loses least is taken.
+Categories are measured by their entropy, numbers by their squared deviation (LeFevre, DeWitt, Ramakrishnan 2008). Of
+equally good cuts, the one with the least loss is taken.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,17 +22,18 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.tables.domain import Domain, Kind
 
 Criterion = Literal["information-gain", "variance"]
-# Values of a target are whole numbers of so many bits at most, as long as their sum over a table fits a word.
+# Values of a target are whole numbers of at most this many bits, fewer where their sum over a table would not fit a
+# word.
 BITS_OF_VALUE, BITS_OF_SUM = 40, 62
-# Cuts of a target that is a quasi-identifier come after all others: they tell nothing of what predicts it.
+# Weight of the cuts of a target that is a quasi-identifier: they come last, because they say nothing about predictors.
 LAST = np.int64(1) << 61
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetCodes:
-    """A target: its code in each cell as compressed sparse rows with numbers of rows, and the domain of the codes.
+    """A target: its codes in each cell as compressed sparse rows with numbers of rows, and the domain of the codes.
 
-    `whole` counts the codes in the whole table, None where the cells are all that is known of it.
+    `whole` counts the codes in the whole table; None where the cells are the whole table.
     """
 
     name: str
@@ -50,7 +51,7 @@ class TargetCodes:
 
 
 def targets_of(names: Sequence[str], problem: Problem, ranks: Codes, classes: Classes) -> list[TargetCodes]:
-    """Return the targets of some cells: counted in histograms, or quasi-identifiers themselves."""
+    """Return the targets of some cells, from histograms or from quasi-identifiers that are targets."""
     places = {column.name: place for place, column in enumerate(problem.columns)}
     return [
         _from_histogram(name, classes, problem.known)
@@ -95,10 +96,10 @@ def search_by_target(
 
 
 class _Measure(Protocol):
-    """How mixed targets are."""
+    """A measure of how mixed targets are."""
 
     def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
-        """Write the weight of every candidate of the parts that begin at some places."""
+        """Write the weight of every candidate of the parts that begin at `starts`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +111,7 @@ class Entropy:
 
     @classmethod
     def of(cls, targets: Sequence[TargetCodes]) -> "Entropy":
-        """Join the values of all targets: a code belongs to one value of one target."""
+        """Join the values of all targets: a code identifies one value of one target."""
         bases = starts_of([each.size for each in targets])[:-1].tolist()
         cells = np.concatenate([each.owners for each in targets])
         order = np.argsort(cells, kind="stable")
@@ -137,7 +138,7 @@ class Variance:
 
     @classmethod
     def of(cls, targets: Sequence[TargetCodes]) -> "Variance":
-        """Add up the values of each target in each cell, as whole numbers; each target weighs the same."""
+        """Add up the values of each target in each cell, as whole numbers; all targets have the same weight."""
         cells = len(targets[0].starts) - 1
         known, total = np.zeros((2, cells, len(targets)), dtype=np.int64)
         scale = np.zeros(len(targets))
@@ -152,7 +153,7 @@ class Variance:
         return cls(_kernels.Moments(known, total, scale))
 
     def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:
-        """Write by how much every candidate decreases the squared deviation."""
+        """Write the decrease of the squared deviation for every candidate."""
         targets = len(self.moments.scale)
         work = _segments(losses, starts, 2 * targets, 1, targets)
         where = (parts.rows, parts.items, starts, losses.smallest, losses.costs.fields, losses.costs.trees)
@@ -162,7 +163,7 @@ class Variance:
 def _whole_numbers(target: TargetCodes) -> Codes:
     """Return the value of every code as a whole number.
 
-    Raises `ParameterError` for a target that is neither numbers nor dates.
+    Raises `ParameterError` for a target that has neither numbers nor dates.
     """
     domain = target.domain
     if domain is None or domain.kind is Kind.TEXT or domain.declared:
@@ -179,7 +180,7 @@ def _whole_numbers(target: TargetCodes) -> Codes:
 
 
 def _inverse_variance(target: TargetCodes, values: Codes, missing: int) -> float:
-    """Return one divided by the variance of a target in the whole table, 0 where all its values are the same."""
+    """Return one divided by the variance of a target in the whole table, 0 where the target is constant."""
     whole = target.whole
     counts = np.bincount(target.codes, weights=target.counts, minlength=target.size) if whole is None else whole
     own, known = values[missing:].astype(np.float64), counts[missing : len(values)].astype(np.float64)
@@ -189,13 +190,13 @@ def _inverse_variance(target: TargetCodes, values: Codes, missing: int) -> float
 
 
 def _most_between(starts: Codes, counts: Codes) -> int:
-    """Return the largest sum of the counts between two of some places."""
+    """Return the largest sum of counts between two consecutive starts."""
     running = starts_of(counts)
     return int(np.diff(running[starts]).max(initial=0))
 
 
 def _segments(losses: LossSearch, starts: Codes, numbers: int, codes: int, targets: int) -> Any:
-    """Return what a thread works in to weigh parts that begin at some places."""
+    """Return a thread's scratch arrays to weigh parts that begin at `starts`."""
     positions = losses.positions
 
     def zeros(*shape: int) -> Codes:
@@ -214,7 +215,7 @@ def _segments(losses: LossSearch, starts: Codes, numbers: int, codes: int, targe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TargetSearch:
-    """How parts are weighed by targets, and by loss where these do not decide; cuts are those of the search by loss."""
+    """Weighs parts by targets, and by loss among equals; parts are divided by the search by loss."""
 
     losses: LossSearch
     measure: _Measure
@@ -223,7 +224,7 @@ class _TargetSearch:
 
     @property
     def work(self) -> int:
-        """A cell is looked at twice as often as by the search by loss."""
+        """Relative cost of one cell: it is visited twice as often as by the search by loss."""
         return 2 * self.losses.work
 
     def axes(self, chosen: Codes) -> Codes:
@@ -231,7 +232,7 @@ class _TargetSearch:
         return self.losses.axes(chosen)
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
-        """Return the parts cut at their candidates."""
+        """Return the parts divided at their candidates."""
         return self.losses.divide(parts, chosen)
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:

@@ -1,9 +1,9 @@
-"""Strict partitioning that takes, of all allowable cuts of a part, the one after which given queries err least.
+"""Strict partitioning by queries: each part is cut where given queries have the least error.
 
-The borders of the queries are where parts may be cut, beside the middle of every column. A side is weighed by how far
-each query's answer on it, with all values equally likely, is from the truth, and by how many of its rows lie on either
-side of the query's border, both as shares of what the query counts in the whole table. So queries are answered well
-that are given, and others that are like them.
+Candidates are the borders of the queries and the middle of every column. The weight of a side has two parts for each
+query: how far the query's answer on the side, with all values equally likely, is from the truth; and how many of its
+rows are on either side of the query's border. Both are shares of what the query counts in the whole table. So given
+queries, and others like them, are answered well.
 """
 
 from collections import Counter
@@ -17,8 +17,7 @@ from indistinct.algorithms.base import fewest_rows
 from indistinct.algorithms.partition import _by_workload_kernels as _kernels
 from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
 from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
-from indistinct.algorithms.partition.layout import KernelLayout
-from indistinct.algorithms.partition.strict import Partition
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.queries.boxes import Boxes
@@ -26,11 +25,11 @@ from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm
 
-# Cuts of each column that are weighed; where queries have more borders, those that most of them share.
+# Cuts of each column that are weighed; where queries have more borders, those that most queries share.
 MOST_CANDIDATES = 64
-# Where queries do not decide, wide parts are cut: the loss of all rows counts as such a share of a query's error.
+# Where queries do not decide, wide parts are cut: the loss of all rows counts as this share of a query's error.
 TIE = 1e-3
-# A cell takes as long as so many that are counted.
+# Relative cost of one cell.
 WORK = 1024
 
 
@@ -47,9 +46,9 @@ def partition_by_workload(
     counters: Counter[str],
     whole: "WholeTable | None" = None,
 ) -> Partition:
-    """Return the partition after which queries err least; `in_order` cuts every column along its ranks.
+    """Return the partition with the least query error; with `in_order` every column is cut along its ranks.
 
-    The cells are those of the whole table, or of a part of the one that is given.
+    The cells are those of the whole table, or, with `whole`, of a part of that table.
     """
     ranks = np.ascontiguousarray(ranks, dtype=np.uint32)
     boxes = _by_rank(boxes, columns)
@@ -63,7 +62,7 @@ def partition_by_workload(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeTable:
-    """The rows of a table, and how many each query counts there; parts of at most `fits` rows are not cut."""
+    """The rows of a table, and how many of them each query counts; parts of at most `fits` rows are not divided."""
 
     rows: int
     truths: Codes
@@ -77,7 +76,10 @@ def count_queries(ranks: Codes, counts: Codes, boxes: Boxes, columns: Sequence[Q
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Search:
-    """How parts are weighed and cut; the last four of the first fields are what kernels take as named tuples."""
+    """Weighs parts by queries and divides them.
+
+    `columns`, `queries` and `candidates` are named tuples for the kernels.
+    """
 
     ranks: Codes
     counts: Codes
@@ -116,7 +118,7 @@ class _Search:
 
     @property
     def width(self) -> int:
-        """Return how many numbers the candidates of a column take."""
+        """Return the number of candidates of a column."""
         return self.ends.shape[1]
 
     def axes(self, chosen: Codes) -> Codes:
@@ -132,7 +134,7 @@ class _Search:
         return weights
 
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
-        """Return the parts cut at their candidates."""
+        """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
         found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
         arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
@@ -145,7 +147,7 @@ class _Search:
         return found
 
     def _work(self) -> Any:
-        """Return what a thread works in."""
+        """Return a thread's scratch arrays."""
         columns, queries = len(self.ends), len(self.queries.weight)
         sizes, words = int(self.columns.size.max()), int(self.columns.words.sum())
         segments = 2 * int(self.candidates.atoms.max())
@@ -202,7 +204,7 @@ def _truths(boxes: Boxes, ranks: Codes, counts: Codes) -> Codes:
 
 
 def _weights(boxes: Boxes, truths: Codes) -> Codes:
-    """Return what a row of error weighs in each box: its share of what the query counts in the whole table."""
+    """Return the weight of a row of error in each box: one divided by what the query counts in the whole table."""
     first = np.unique(boxes.owners, return_index=True)[1]
     return np.asarray(boxes.weights / boxes.weights[first].sum() / np.maximum(truths[boxes.owners], 1))
 
@@ -214,7 +216,7 @@ def _kind(column: QuasiColumn, trees: TreeForm) -> int:
 
 
 def _columns(columns: Sequence[QuasiColumn], kinds: Sequence[int]) -> Any:
-    """Return what the kernels know of columns."""
+    """Return the columns as the kernels take them."""
     sizes = [len(column.domain) for column in columns]
     words = [(size + 63) // 64 if kind == SET else 0 for size, kind in zip(sizes, kinds, strict=True)]
     firsts, lasts, strides = [], [], []
@@ -252,14 +254,14 @@ def _nodes(column: QuasiColumn) -> tuple[Codes, Codes]:
 
 
 def _words(bits: Codes) -> Codes:
-    """Return rows of bits as words."""
+    """Return rows of bits packed into words."""
     padded = np.zeros((len(bits), (bits.shape[1] + 63) // 64 * 64), dtype=np.uint8)
     padded[:, : bits.shape[1]] = bits
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
-    """Return what the kernels know of queries: conditions that accept all ranks are left out."""
+    """Return the queries as the kernels take them, without conditions that accept all ranks."""
     places, at, accepted, bits = [], [], [], []
     sizes, below, words = np.zeros(len(weights), dtype=np.int64), 0, 0
     for query in range(len(weights)):
@@ -289,9 +291,9 @@ def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
 def _candidates(
     columns: Sequence[QuasiColumn], kinds: Sequence[int], boxes: Boxes, *, in_order: bool
 ) -> tuple[Any, Codes]:
-    """Return the candidates of every column, and the last rank of each that is cut along ranks, else -1.
+    """Return the candidates of every column, and the last rank of each that is cut along ranks, otherwise -1.
 
-    There is one more for the middle of a part.
+    There is one more candidate for the middle of a part.
     """
     lefts, ends = [], []
     for column, kind, accepted in zip(columns, kinds, boxes.accepted, strict=True):
@@ -319,7 +321,7 @@ def _candidates(
 
 
 def _atoms(left: Codes) -> tuple[Codes, Codes]:
-    """Return the atom of every rank, and for every candidate which atoms it has on its left."""
+    """Return the atom of every rank, and for every candidate which atoms are on its left."""
     if not len(left):
         return np.zeros(left.shape[1], dtype=np.int64), np.zeros((0, 1), dtype=bool)
     distinct, inverse = np.unique(left, axis=1, return_inverse=True)
@@ -327,7 +329,7 @@ def _atoms(left: Codes) -> tuple[Codes, Codes]:
 
 
 def _borders(accepted: Codes, weights: Codes) -> Codes:
-    """Return the prefixes of ranks that end where a query begins or ends to accept them."""
+    """Return the prefixes of ranks that end where a query begins or stops accepting ranks."""
     changes = accepted[:, 1:] != accepted[:, :-1]
     ends = np.flatnonzero(changes.any(axis=0))
     if len(ends) > MOST_CANDIDATES:
@@ -338,7 +340,7 @@ def _borders(accepted: Codes, weights: Codes) -> Codes:
 
 
 def _sets(column: QuasiColumn, kind: int, accepted: Codes, weights: Codes) -> Codes:
-    """Return the sets that queries ask for, the nodes of a tree, and single values, up to so many."""
+    """Return the sets that queries ask for, the nodes of a tree, and single values, up to `MOST_CANDIDATES`."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)
     own = np.zeros((0, size), dtype=bool)

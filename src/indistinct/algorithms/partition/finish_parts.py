@@ -1,7 +1,7 @@
-"""Finishing what a search by passes began: parts are cut in memory, one at a time, and put together to a recoding.
+"""Finish the parts of a search by passes: each is cut in memory, and all are joined to one recoding.
 
-Of every class only its ends are kept, so that the recoding speaks of values that are an end of some class where a
-column has too many values to list. Every cut is such an end: the largest value of the class to its left.
+Of every class only its ends are kept, so that in columns with too many values to list the recoding knows just the
+values that are an end of some class. Every cut is such an end: the largest value of the class on its left.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class PartRows(Protocol):
     """Rows by part, as keys of the quasi-identifiers and codes of the columns that the model looks at."""
 
     def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
-        """Yield the rows of a part, some at a time."""
+        """Yield the rows of a part in batches."""
 
     def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
         """Return the rows of a part."""
@@ -39,9 +39,9 @@ class PartRows(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends:
-    """Keys that tell how far classes reach: each class has some rows of `keys`, the last with its largest keys.
+    """The extent of classes as rows of `keys`: each class has some rows, the last of them with its largest keys.
 
-    `starts` is where each class begins. A row need not occur in the table, but each of its keys occurs in the class.
+    `starts` is where each class begins. A row need not occur in the table, but each of its keys occurs in its class.
     """
 
     starts: Codes
@@ -54,7 +54,7 @@ class Ends:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinishedPart:
-    """A part cut into classes: the tree with cuts as keys, the classes, and how far each reaches.
+    """A part divided into classes: the tree with cuts as keys, the classes, and the extent of each.
 
     A negative number in `sets` names the set at which a node is cut, as in `Cuts`; `members` has the sets.
     """
@@ -71,7 +71,10 @@ class FinishedPart:
 def finish_part(
     columns: Sequence[KeyedColumn], keys: Codes, codes: Mapping[Key, Codes], judge: Judge, *, counters: Counter[str]
 ) -> tuple[FinishedPart, Codes]:
-    """Partition the rows of one part, and return the class of each; `codes` has the values that the model looks at."""
+    """Partition the rows of one part and return it with the class of each row.
+
+    `codes` has the values that the model looks at.
+    """
     cells = PartCells.of(columns, keys, codes, judge.whole)
     layout, model = local_layout(columns, cells.some), judge.model
     if judge.choice is None:
@@ -95,7 +98,7 @@ def finish_part(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartCells:
-    """The cells of some rows: ranks among the keys that occur (`some`), the first row of each, and each row's cell."""
+    """The cells of some rows: ranks among the occurring keys (`some`), each cell's first row, and each row's cell."""
 
     some: tuple[Codes, ...]
     ranks: Codes
@@ -112,7 +115,7 @@ class PartCells:
         whole: Classes,
         counts: Codes | None = None,
     ) -> "PartCells":
-        """Return the cells of rows, each of which counts as several where that is said."""
+        """Return the cells of rows; row i counts as `counts[i]` rows if `counts` is given."""
         counts = np.ones(len(keys), dtype=np.int64) if counts is None else counts
         some, ranks = [], []
         for index, column in enumerate(columns):
@@ -139,7 +142,7 @@ class PartCells:
 
 
 def whole_part(columns: Sequence[KeyedColumn], ends: Sequence[Ends], classes: Classes, judge: Judge) -> FinishedPart:
-    """Return a part that is one class, from the ends of some of its rows at a time."""
+    """Return a part that is one class, from the ends of batches of its rows."""
     keys = np.concatenate([each.keys for each in ends])
     own = ends_of(columns, keys, np.zeros(len(keys), dtype=np.int32), 1, judge)
     leaf = np.array([-1], dtype=np.int16)
@@ -148,7 +151,7 @@ def whole_part(columns: Sequence[KeyedColumn], ends: Sequence[Ends], classes: Cl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FinishLeaves:
-    """Cut the leaves of a file of rows to their ends, here or at a worker; `whole` ones are one class."""
+    """Cut the leaves in a file of rows, in this process or in a worker; those marked in `whole` are one class."""
 
     numbered: KeyTree
     files: Sequence[Sequence[int]]
@@ -157,7 +160,7 @@ class FinishLeaves:
     judge: Judge
 
     def __call__(self, rows: PartRows, file: int) -> tuple[list[FinishedPart], Counter[str]]:
-        """Return the finished leaves of a file from left to right, and what the search counted."""
+        """Return the finished leaves of a file from left to right, and the counters of the search."""
         if self.whole[file]:
             return [_one_class(rows, file, self.columns, self.judge)], Counter()
         keys, codes = rows.all(file)
@@ -171,7 +174,7 @@ class FinishLeaves:
 
 
 def _one_class(rows: PartRows, file: int, columns: Sequence[KeyedColumn], judge: Judge) -> FinishedPart:
-    """Return a part that may not fit and is one class, from some of its rows at a time."""
+    """Return a part that is one class although it may not fit in memory, from batches of its rows."""
     ends, size = [], 0
     counts = {key: np.zeros(len(whole.reference), dtype=np.int64) for key, whole in judge.whole.histograms.items()}
     for keys, codes in rows.read(file):
@@ -190,14 +193,17 @@ def _one_class(rows: PartRows, file: int, columns: Sequence[KeyedColumn], judge:
 
 
 def _by_cell(whole: Histogram, codes: Codes, counts: Codes, cells: Codes, size: int) -> Histogram:
-    """Return how often each value occurs in each cell, given the value, the weight and the cell of every row."""
+    """Return the histogram of values by cell, given the value, weight and cell of every row."""
     one = np.arange(len(codes) + 1, dtype=np.int64)
     rows = replace(whole, indptr=one, codes=codes.astype(np.int32), counts=counts)
     return rows.regroup(cells, size)
 
 
 def ends_of(columns: Sequence[KeyedColumn], keys: Codes, class_ids: Codes, classes: int, judge: Judge) -> Ends:
-    """Return how far classes reach: the smallest and largest key of each, whether some are missing, all of a set."""
+    """Return the extent of classes.
+
+    The smallest and largest keys of each, whether some are missing, all keys of a set.
+    """
     set_trees = judge.choice is not None and judge.choice.mondrian.trees == "set"
     order = np.argsort(class_ids, kind="stable")
     starts = np.searchsorted(class_ids[order], np.arange(classes))
@@ -218,7 +224,7 @@ def ends_of(columns: Sequence[KeyedColumn], keys: Codes, class_ids: Codes, class
 
 
 def _reach(column: KeyedColumn, keys: Codes, starts: Codes) -> tuple[Codes, Codes]:
-    """Return the smallest and the largest key of each class, as compressed sparse rows; first of all a missing one."""
+    """Return the smallest and largest key of each class, and first a missing one, as compressed sparse rows."""
     high = np.maximum.reduceat(keys, starts)
     if not column.floored:
         low = np.minimum.reduceat(keys, starts)
@@ -239,10 +245,9 @@ def _members(keys: Codes, class_ids: Codes, classes: int) -> tuple[Codes, Codes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assembled:
-    """A recoding, its classes as cells of a frequency set, and how rows find them.
+    """A recoding, its classes as cells of a frequency set, and what rows need to find their class.
 
-    `some` are the keys of each column that the recoding knows, ascending; `cells` is where each leaf of its tree stands
-    among the cells.
+    `some` are the keys of each column that the recoding knows, ascending; `cells` is the cell of each leaf of its tree.
     """
 
     recoding: ByRegion
@@ -260,9 +265,9 @@ def assemble_parts(
     style: Style,
     behind: Sequence[Codes],
 ) -> Assembled:
-    """Return what the parts, in the order of the leaves of the tree above them, are together.
+    """Join the parts, in the order of the leaves of the tree above them, to one recoding.
 
-    `behind` has further keys of each column that the recoding is to know: those behind cuts, at which regions end.
+    `behind` has further keys of each column that the recoding must know: those after cuts, at which regions end.
     """
     owners = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])])
     keys = np.concatenate([part.ends.keys for part in parts])
@@ -308,7 +313,7 @@ def assemble_parts(
 
 
 def _codes_of_last(column: KeyedColumn, quasi: QuasiColumn, ranks: Codes) -> Codes:
-    """Return the codes, as the table has them, of the last value of each rank."""
+    """Return the codes in the table of the last value of each rank."""
     if column.within is None or not column.within.least:
         return quasi.by_rank[ranks]
     _, last = column.within.ranks()
@@ -316,7 +321,7 @@ def _codes_of_last(column: KeyedColumn, quasi: QuasiColumn, ranks: Codes) -> Cod
 
 
 def _lift_recoding(recoding: ByRegion, columns: Sequence[KeyedColumn]) -> ByRegion:
-    """Return a recoding of coarse values, where columns have levels, as one of the values of the table."""
+    """Return a recoding of coarse values, where columns have levels, as one of the table's values."""
     within = {index: column.within for index, column in enumerate(columns) if column.within is not None}
     recoded = tuple(
         within[index].lift(found) if index in within else found for index, found in enumerate(recoding.columns)
@@ -325,7 +330,7 @@ def _lift_recoding(recoding: ByRegion, columns: Sequence[KeyedColumn]) -> ByRegi
 
 
 def cuts_of(top: Top, parts: Sequence[FinishedPart], columns: Sequence[KeyedColumn]) -> list[Codes]:
-    """Return the keys at which columns are cut whose values are not all known, ascending; none of others."""
+    """Return the keys at which columns without a known domain are cut, ascending; none for other columns."""
     axis = np.concatenate([np.array(top.tree.axis), *(part.axis for part in parts)])
     cut = np.concatenate([np.array([int(each) for each in top.tree.cut], np.uint64), *(part.cut for part in parts)])
     nothing = np.zeros(0, dtype=np.uint64)
@@ -333,7 +338,7 @@ def cuts_of(top: Top, parts: Sequence[FinishedPart], columns: Sequence[KeyedColu
 
 
 def require_rooted(columns: Sequence[KeyedColumn]) -> None:
-    """Raise `HierarchyError` for a tree without one root."""
+    """Raise `HierarchyError` for a hierarchy without a single root."""
     ranks_of([column.quasi for column in columns], np.zeros((0, len(columns)), dtype=np.int64))
 
 
@@ -362,7 +367,7 @@ def _cuts(top: Top, parts: Sequence[FinishedPart], some: Sequence[Codes]) -> Cut
 
 
 def _ranks_of_cuts(axis: Codes, cut: Codes, sets: Codes, some: Sequence[Codes]) -> Codes:
-    """Return cuts as ranks among the keys that are known; nodes that are cut at sets keep the numbers of these."""
+    """Return cuts as ranks among the known keys; nodes that are cut at sets keep the numbers of the sets."""
     ranks = sets.copy()
     for index, values in enumerate(some):
         along = (axis == index) & (sets == 0)
@@ -373,7 +378,7 @@ def _ranks_of_cuts(axis: Codes, cut: Codes, sets: Codes, some: Sequence[Codes]) 
 
 
 def _join_classes(several: Sequence[Classes]) -> Classes:
-    """Return the classes of all parts, one part after the other."""
+    """Return the classes of all parts, one part after another."""
     histograms = {}
     for key, first in several[0].histograms.items():
         own = [classes.histograms[key] for classes in several]

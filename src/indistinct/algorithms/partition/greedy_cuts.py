@@ -1,7 +1,7 @@
-"""Cuts of all columns, chosen greedily: again and again the one that lowers discernibility most.
+"""Cuts of all columns, chosen greedily: each step adds the cut that lowers discernibility most.
 
-What is best for a moment may be worst in the end: with more columns to choose from the greedy cuts are often worse.
-So every set of columns begins from the best that was found with one column less, wherever its own cuts are not better.
+A cut that is best for one step may be bad in the end, and more columns to choose from often give worse cuts. So every
+set of columns begins from the best cuts found with one column less, unless its own are better.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 
-# All sets of so many columns are tried, and of more columns what begins with them.
+# All sets of at most this many columns are tried; of more columns, only sets that begin with them.
 TRIED_COLUMNS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutGrid:
-    """Cuts of some columns, each as a mask over ranks: a cut after rank `r` where it is set; `cost` is their C_DM."""
+    """Cuts of some columns, each as a mask over ranks (True: a cut after this rank); `cost` is their discernibility."""
 
     cuts: tuple[Codes, ...]
     cost: int
@@ -34,8 +34,8 @@ class CutGrid:
 def find_greedy_cuts(ranks: Codes, problem: Problem) -> list[Codes]:
     """Return the cuts of each column as a mask over ranks.
 
-    They cost no more than the answer for any of up to eight columns alone; and of more columns than eight no more than
-    the answer for the first ones, however many.
+    They cost no more than the answer for any single one of up to eight columns. With more than eight columns, they cost
+    no more than the answer for the first ones.
     """
     if not len(ranks):
         return [np.zeros(len(column.domain), dtype=bool) for column in problem.columns]
@@ -70,7 +70,7 @@ def _grid_of(ranks: Codes, problem: Problem, some: tuple[int, ...], fewer: dict[
 
 
 def _search(ranks: Codes, problem: Problem, start: Sequence[Codes] | None) -> list[Codes]:
-    """Return greedy cuts, or those of a single column of which the model sees sizes alone: the best there are."""
+    """Return greedy cuts; for a single column and a model of class sizes, the best cuts."""
     if not problem.model.traits.sizes_only:
         return greedy_by_rounds(ranks, problem, start=start)
     if len(problem.columns) == 1:
@@ -81,7 +81,7 @@ def _search(ranks: Codes, problem: Problem, start: Sequence[Codes] | None) -> li
 
 
 def segment_cuts(ranks: Codes, problem: Problem) -> Codes | None:
-    """Return the best cuts of one column for a model that looks at class sizes alone, None if there are none."""
+    """Return the best cuts of one column for a model that looks at class sizes alone; None if there are none."""
     order = np.argsort(ranks[:, 0])
     running = starts_of(problem.frequencies.counts[order])
     last = np.zeros(len(running), dtype=np.int64)
@@ -91,7 +91,7 @@ def segment_cuts(ranks: Codes, problem: Problem) -> Codes | None:
 
 
 def cuts_of_segments(ranks: Codes, last: Codes, *, size: int) -> Codes:
-    """Return the cuts between segments of ascending ranks; `last` says of every end where its segment begins."""
+    """Return the cuts between segments of ascending ranks; `last` is where the segment before each end begins."""
     cuts, stop = np.zeros(size, dtype=bool), len(ranks)
     while last[stop] > 0:
         stop = int(last[stop])
@@ -100,7 +100,7 @@ def cuts_of_segments(ranks: Codes, last: Codes, *, size: int) -> Codes:
 
 
 def _project(ranks: Codes, problem: Problem, some: tuple[int, ...]) -> tuple[Codes, Problem]:
-    """Return a problem of some of its columns, and the ranks of its cells."""
+    """Return the problem restricted to some of its columns, and the ranks of its cells."""
     if len(some) == len(problem.columns):
         return ranks, problem
     columns = tuple(problem.columns[j] for j in some)
@@ -115,13 +115,13 @@ def _project(ranks: Codes, problem: Problem, some: tuple[int, ...]) -> tuple[Cod
 
 
 def _least_cost(problem: Problem) -> int:
-    """Return what no cuts of the columns are below: a row's class has its cell, and enough rows for the model."""
+    """Return a lower bound of the cost of any cuts: a class has at least one cell and enough rows for the model."""
     sizes, k = problem.frequencies.counts.astype(np.int64), fewest_rows(problem.model)
     return max(int((sizes * np.maximum(sizes, k)).sum()), least_squares(int(sizes.sum()), k))
 
 
 def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> CutGrid:
-    """Return cuts with their discernibility, as they are published: intervals of a tree that look alike are one."""
+    """Return cuts with their discernibility as published: intervals of a tree with the same label are one."""
     pairs = list(zip(problem.columns, cuts, strict=True))
     labels = [_labels(column, cut, ranks[:, j]) for j, (column, cut) in enumerate(pairs)]
     ids = group_rows([own.astype(np.uint32) for own in labels], [int(own.max()) + 1 for own in labels]).group_ids()
@@ -130,7 +130,7 @@ def _price_cuts(ranks: Codes, problem: Problem, cuts: list[Codes]) -> CutGrid:
 
 
 def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:
-    """Return a number for what is published of each cell in a column."""
+    """Return a number for the published label of each cell in a column."""
     intervals = starts_of(cut)[:-1][ranks]
     if not column.tree or column.taxonomy is None:
         return intervals
@@ -141,14 +141,14 @@ def _labels(column: QuasiColumn, cut: Codes, ranks: Codes) -> Codes:
     present = high >= 0
     ancestors = column.taxonomy.ancestors[column.by_rank].astype(np.int64)
     ends = ancestors[np.where(present, low, 0)], ancestors[np.where(present, high, 0)]
-    # In depth-first order the lowest node over both ends is over all that lies between them.
+    # In depth-first order the lowest node above both ends is above everything between them.
     levels = np.argmax(ends[0] == ends[1], axis=1)
     nodes = ends[0][np.arange(size), levels] * ancestors.shape[1] + levels
     return np.asarray(np.unique(nodes, return_inverse=True)[1][intervals])
 
 
 def _with_free_cuts(ranks: Codes, cuts: list[Codes]) -> list[Codes]:
-    """Add the cuts that divide no class: they change none, and narrow what is published."""
+    """Add the cuts that divide no class: they change no class, and narrow the published ranges."""
     intervals = [starts_of(cut)[:-1] for cut in cuts]
     ids = group_rows(
         [own[ranks[:, j]].astype(np.uint32) for j, own in enumerate(intervals)],
@@ -158,7 +158,7 @@ def _with_free_cuts(ranks: Codes, cuts: list[Codes]) -> list[Codes]:
 
 
 def free_cuts(ranks: Codes, class_ids: Codes, *, size: int) -> Codes:
-    """Return the cuts of a column that no class lies on both sides of; a negative class has no say."""
+    """Return the cuts of a column that divide no class; cells with a negative class are ignored."""
     kept = class_ids >= 0
     ranks, class_ids = ranks[kept], class_ids[kept]
     count = int(class_ids.max(initial=-1)) + 1
@@ -191,7 +191,7 @@ def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | N
     first_cuts = np.flatnonzero(np.concatenate(start)) if start is not None else np.zeros(0, dtype=np.int64)
     buffers = (owners, steps, gains, after, best, spare, goes_left, chosen)
     _kernels.greedy_cuts(counts, order, bases[:-1], k, classes, edges, first_cuts, *buffers)
-    # What is still open crosses no class: such cuts change none, and narrow what is published.
+    # The remaining open cuts divide no class: they change no class, and narrow the published ranges.
     free = after[:-1] == np.arange(total)
     free[bases[1:] - 1] = False
     problem.counters["checks"] += total - len(sizes) - int(free.sum())
@@ -199,14 +199,14 @@ def greedy_by_size(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | N
 
 
 def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] | None = None) -> list[Codes]:
-    """Return each column's cuts as a mask over ranks: a cut after rank `r` where the mask is set.
+    """Return each column's cuts as a mask over ranks (True: a cut after this rank).
 
-    Every cut is weighed anew in every round, in time that is quadratic in the number of values. The cuts of `start`,
-    which are allowable together, are made before any other.
+    Every cut is weighed in every round, so time is quadratic in the number of values. The cuts of `start`, which are
+    allowable together, are made before any other.
     """
     sizes = [len(column.domain) for column in problem.columns]
     cuts = [np.zeros(size, dtype=bool) for size in sizes] if start is None else [cut.copy() for cut in start]
-    # A cut that breaks a class breaks one of its parts as well, so it need never be tried again.
+    # A cut that breaks a class also breaks one of its parts, so it is never tried again.
     open_ = [(np.arange(len(cut)) < len(cut) - 1) & ~cut for cut in cuts]
     class_ids = np.zeros(len(ranks), dtype=np.int64)
     for column, cut in enumerate(cuts):
@@ -218,7 +218,7 @@ def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] |
         ]
         best = _first_allowable(ranks, class_ids, gains, open_, problem)
         if best is None:
-            # What is still open crosses no class: such cuts change none, and narrow what is published.
+            # The remaining open cuts divide no class: they change no class, and narrow the published ranges.
             return [cut | free for cut, free in zip(cuts, open_, strict=True)]
         column, position = best
         cuts[column][position], open_[column][position] = True, False
@@ -227,7 +227,7 @@ def greedy_by_rounds(ranks: Codes, problem: Problem, *, start: Sequence[Codes] |
 
 
 def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
-    """Return by how much the discernibility falls with a cut after each rank: twice left times right, summed."""
+    """Return the decrease of discernibility by a cut after each rank: twice left times right, summed over classes."""
     order = np.lexsort((ranks, class_ids))
     at, owners = ranks[order], class_ids[order]
     before = starts_of(counts[order])
@@ -235,7 +235,7 @@ def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
     totals = np.add.reduceat(counts[order], first)
     left = (before[1:] - before[first][owners]).astype(np.float64)
     product = 2 * left * (totals[owners] - left)
-    # Between two of its values a class gives every cut the same product: add differences, then sum up.
+    # Between two of its values a class gives every cut the same product: differences are added, then summed up.
     last = np.concatenate([(owners[1:] != owners[:-1]) | (at[1:] != at[:-1]), [True]])
     at, owners, product = at[last], owners[last], product[last]
     steps = np.bincount(at, weights=product, minlength=size + 1)
@@ -247,7 +247,7 @@ def _gains(ranks: Codes, class_ids: Codes, counts: Codes, size: int) -> Codes:
 def _first_allowable(
     ranks: Codes, class_ids: Codes, gains: list[Codes], open_: list[Codes], problem: Problem
 ) -> tuple[int, int] | None:
-    """Return the allowable cut with the largest gain; cuts that are not allowable are closed for good."""
+    """Return the allowable cut with the largest gain; cuts that are not allowable are closed permanently."""
     candidates = [(-gain[r], j, r) for j, gain in enumerate(gains) for r in np.flatnonzero(gain > 0).tolist()]
     for _, column, cut in sorted(candidates):
         problem.counters["checks"] += 1

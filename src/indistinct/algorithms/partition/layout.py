@@ -1,4 +1,7 @@
-"""How kernels see a problem, ranks of cells along lines and trees, and how the classes they find are summarized."""
+"""What kernels receive: ranks of cells, positions and trees of columns.
+
+And how the classes they return are summarized.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +12,8 @@ import numpy as np
 from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import WORD
 from indistinct.machine.arrays import Codes, spread, starts_of
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
-from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import RecodedColumn
+from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
+from indistinct.recoding.kinds import Cuts, RecodedColumn
 from indistinct.recoding.summary import (
     Bounds,
     ColumnSummary,
@@ -27,9 +29,9 @@ from indistinct.recoding.summary import (
 )
 from indistinct.tables.domain import Kind
 
-# Up to this many values are counted at once to find a median, which needs one entry a value.
+# A domain of at most this many values is counted at once to find a median, with one counter per value.
 COUNTING_LIMIT = 1 << 16
-# Bits of a word that fields may use: one is left for the sign.
+# Bits of a word that fields may use; one bit is the sign.
 FIELD_BITS = 63
 
 
@@ -52,7 +54,7 @@ class KernelLayout:
 
     @property
     def arrays(self) -> tuple[Codes, ...]:
-        """Return what the kernels take."""
+        """Return the arrays that the kernels take."""
         return (self.fields, self.lines, self.trees, self.span)
 
     @property
@@ -69,7 +71,7 @@ class KernelLayout:
         return np.concatenate([np.array(places, dtype=np.int64), offsets], axis=1)
 
     def pack(self, ranks: Codes, counts: Codes) -> Codes:
-        """Return cells as the kernels move them: the words of their ranks, then their number of rows."""
+        """Return cells as the kernels store them: the words of their ranks, then their number of rows."""
         fields = self.fields
         rows = np.empty((len(ranks), int(fields[-1, 0]) + 2), dtype=np.int64)
         for word in range(rows.shape[1] - 1):
@@ -82,7 +84,7 @@ class KernelLayout:
         return rows
 
     def unpack(self, rows: Codes) -> Codes:
-        """Return the ranks of packed cells, column by column in memory."""
+        """Return the ranks of packed cells in column-major order."""
         ranks = np.empty((len(rows), len(self.sizes)), dtype=np.int32, order="F")
         fields = self.fields[:, :3].tolist()
 
@@ -95,13 +97,23 @@ class KernelLayout:
 
     @property
     def tally_size(self) -> int:
-        """Return how many counters the kernels need."""
+        """Return the number of counters that the kernels need."""
         trees = [size for size, stride in zip(self.sizes, self.tree_stride, strict=True) if stride]
         return max([*trees, min(max(self.sizes, default=1), COUNTING_LIMIT), 2])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """A tree of cuts and the cells that it was found on, in any order: their ranks, classes and numbers of rows."""
+
+    cuts: Cuts
+    ranks: Codes
+    class_ids: Codes
+    counts: Codes
+
+
 def layout_of(columns: Sequence[QuasiColumn], importance: Importance = NO_IMPORTANCE) -> KernelLayout:
-    """Lay the columns of a problem out for the kernels; a column that matters more is as much wider."""
+    """Return the layout of the columns of a problem; widths are multiplied by attribute weights."""
     trees, lines, strides, spans = [], [], [], []
     for column in columns:
         if column.tree and column.taxonomy is not None:
@@ -147,7 +159,7 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
     return ranks
 
 
-# Regions of text are lists of values where the column has no more than these, and ranges by code points else.
+# Regions of text are lists of at most this many values, otherwise ranges by code points.
 LISTED = 32
 
 
@@ -182,7 +194,7 @@ def summarize(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Members:
-    """The class of every piece and its rows; `starts` is where each class begins, if they follow one another."""
+    """The class and rows of every piece; `starts` is where each class begins, if its pieces are adjacent."""
 
     class_ids: Codes
     counts: Codes
@@ -199,6 +211,7 @@ class _Members:
 def _summarize_column(
     column: QuasiColumn, ranks: Codes, pieces: _Members, *, region: tuple[Codes, Codes] | None, style: Style
 ) -> tuple[ColumnSummary, Codes]:
+    """Return the summary of a column and each class's published code."""
     in_sets = style.trees == "set" if column.tree else not column.ranged
     if in_sets and region is None:
         return _summarize_members(column, ranks, pieces)
@@ -219,7 +232,7 @@ def _summarize_column(
 
 
 def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> tuple[ColumnSummary, Codes]:
-    """Publish the set of values of each class; small domains as masks, so that each set is looked at once."""
+    """Return the set of values of each class; small domains use masks, so that each distinct set is built once."""
     size = len(column.domain)
     if size > WORD:
         return summarize_sets(column, *_members(ranks, size, pieces))
@@ -231,7 +244,7 @@ def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> t
 
 
 def _masks(ranks: Codes, size: int, pieces: _Members) -> Codes:
-    """Return a word for each class, with a bit for every rank that it holds."""
+    """Return a word for each class with a bit for every rank that occurs in it."""
     kind = np.uint32 if size <= 32 else np.uint64
     bits = np.left_shift(1, np.arange(size), dtype=kind, casting="unsafe")[ranks]
     if pieces.starts is not None:
@@ -258,11 +271,11 @@ def _everything_between(bounds: Bounds) -> tuple[Codes, Codes]:
 
 
 def _means(column: QuasiColumn, ranks: Codes, pieces: _Members) -> Codes:
-    """Return the mean of each class's values, NaN where every one is missing."""
+    """Return the mean of each class's values, NaN where all are missing."""
     known = ranks >= floor_of(column)
     class_ids, counts, classes = pieces.class_ids[known], pieces.counts[known], pieces.classes
     weights = np.bincount(class_ids, weights=counts, minlength=classes)
     totals = np.bincount(class_ids, weights=column.positions[ranks[known]] * counts, minlength=classes)
     means = np.divide(totals, weights, out=np.full(classes, np.nan), where=weights > 0)
-    # Dates are published by the day: classes that differ in less look the same.
+    # Dates are published by the day, so that classes which differ by less have the same label.
     return np.floor(means) if column.domain.kind is Kind.DATE else means

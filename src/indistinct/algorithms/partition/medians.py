@@ -1,4 +1,4 @@
-"""Where to cut parts in two: at their median, in rows or in people."""
+"""Where to divide parts in two: at their median, in rows or in people."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from indistinct.machine.arrays import Codes, starts_of
 class Parts:
     """The parts of one depth: part `i` owns `items[starts[i]:starts[i + 1]]`.
 
-    `nodes` are their places in the tree, `offsets` their places in the final order of all items.
+    `nodes` are their nodes in the tree, `offsets` their first positions in the final order of all items.
     """
 
     items: Codes
@@ -37,7 +37,7 @@ class Parts:
 class Middle:
     """The median of each part, the value before it (or -1), and how unequal the sides of a cut at either are.
 
-    `divides` says that something lies beyond the median.
+    `divides` is True where something is beyond the median.
     """
 
     median: Codes
@@ -48,19 +48,19 @@ class Middle:
 
 
 def middle_of(values: Codes, classes: Classes, parts: Parts) -> Middle:
-    """Return the middle of each part along a column, in people where they were counted."""
+    """Return the middle of each part along a column, in people where people are counted."""
     persons = classes.histograms.get((PERSON,))
     return _of_rows(values, classes.sizes, parts) if persons is None else _of_people(values, persons, parts)
 
 
 def _of_rows(values: Codes, counts: Codes, parts: Parts) -> Middle:
-    """The lower median: the first value up to which at least half of the rows lie."""
+    """Return the lower median: the first value up to which at least half of the rows are."""
     owners = parts.owners()
     order = np.lexsort((values, owners))
     arranged, before = values[order].astype(np.int64), starts_of(counts[order])
     bases = before[parts.starts[:-1]]
     total = before[parts.starts[1:]] - bases
-    # The running count ascends over all parts, so one search finds every part's median.
+    # The running count ascends over all parts, so that one search finds every part's median.
     at = np.searchsorted(before[1:], bases + (total + 1) // 2)
     median = arranged[at]
     shifted = owners[order] << 33 | arranged
@@ -72,7 +72,10 @@ def _of_rows(values: Codes, counts: Codes, parts: Parts) -> Middle:
 
 
 def _of_people(values: Codes, persons: Histogram, parts: Parts) -> Middle:
-    """The first value at which the people at or below it are no fewer than those above; somebody may be both."""
+    """Return the first value at which the people up to it are at least as many as those above.
+
+    A person may be in both.
+    """
     items = persons.owners()
     owners, spots = parts.owners()[items], values[items].astype(np.int64)
     order = np.lexsort((spots, persons.codes, owners))

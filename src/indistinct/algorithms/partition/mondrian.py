@@ -17,9 +17,9 @@ from indistinct.algorithms.partition.by_loss import Costs, LossSearch
 from indistinct.algorithms.partition.by_pattern import partition_by_pattern
 from indistinct.algorithms.partition.by_target import search_by_target
 from indistinct.algorithms.partition.by_workload import WholeTable, partition_by_workload
-from indistinct.algorithms.partition.layout import KernelLayout, layout_of, ranks_of, summarize
+from indistinct.algorithms.partition.layout import KernelLayout, Partition, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
-from indistinct.algorithms.partition.strict import Partition, partition_strictly
+from indistinct.algorithms.partition.strict import partition_strictly
 from indistinct.errors import ParameterError, SchemaError
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
@@ -27,8 +27,8 @@ from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.parameters import Parameter, SeveralTexts, Whole, check_parameters
+from indistinct.recoding.columns import INTERVALS, NumericForms
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Extent, Style, TreeForm
 from indistinct.schema import Schema, did_you_mean
 
@@ -132,6 +132,7 @@ class Mondrian(Algorithm):
         self._check_choice()
 
     def _check_choice(self) -> None:
+        """Raise `ParameterError` where parameters contradict each other."""
         if self.missing == "pattern" and (self.relaxed or self.extent == "region"):
             raise ParameterError.of(
                 "Mondrian",
@@ -170,12 +171,15 @@ class Mondrian(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """Relaxed partitioning splits equal vectors, so its recodings fit one table only; regions are not tight."""
+        """Relaxed partitioning splits equal vectors, so that its recodings fit one table only.
+
+        Regions are not tight.
+        """
         tight = self.extent == "range"
         return AlgorithmTraits(local=True, ranges=True, splits=self.relaxed, reusable=not self.relaxed, tight=tight)
 
     def require_columns(self, schema: Schema) -> None:
-        """Raise for a workload that asks about columns which are not published."""
+        """Raise `SchemaError` for a workload about columns that are not published."""
         for query in self.workload.queries if self.workload is not None else ():
             check_columns(query, schema.published, schema=schema)
         self._require_target()
@@ -206,18 +210,18 @@ class Mondrian(Algorithm):
         return tuple((name,) for name in self.target)
 
     def with_target(self, target: str | None) -> Algorithm:
-        """Return the search for the target of a job, unless it has its own or needs none."""
+        """Return the search with the target of a job, unless it has its own or needs none."""
         if target is None or self.target or not self.predicts:
             return self
         return replace(self, target=(target,))
 
     @property
     def weighs_columns(self) -> bool:
-        """Whether widths or losses decide, and not queries or targets, which know what they ask for."""
+        """Whether attribute weights matter: widths or losses decide, and not queries or targets."""
         return self.workload is None and not self.predicts
 
     def by_passes(self) -> Algorithm:
-        """Return itself: cuts can be found by passes over rows."""
+        """Return itself: it can find cuts by passes over rows."""
         return self
 
     def search(self, problem: Problem) -> Recoding:
@@ -255,11 +259,11 @@ class Mondrian(Algorithm):
 
     @property
     def weighs_cuts(self) -> bool:
-        """Whether every cut is weighed."""
+        """Whether every cut is weighed, instead of cutting at medians."""
         return self.choose != "width" or self.workload is not None
 
     def _partition(self, problem: Problem, layout: KernelLayout, ranks: Codes, classes: Classes) -> Partition:
-        """Return the cuts of some cells."""
+        """Return the partition of these cells."""
         if not self.weighs_cuts:
             return partition_strictly(ranks, classes, layout=layout, model=problem.model, counters=problem.counters)
         return self.partition_cells(problem, layout, ranks, classes, rows=problem.frequencies.rows)
@@ -276,10 +280,10 @@ class Mondrian(Algorithm):
         in_order: bool = False,
         whole: WholeTable | None = None,
     ) -> Partition:
-        """Return the cuts of some cells of a table, each weighed; `rows` is the number of rows of the whole table.
+        """Return the partition of some cells with weighed cuts; `rows` is the number of rows of the whole table.
 
-        Parts of at most `fits` rows are not cut. `in_order` cuts every column along its ranks, as regions need it, and
-        `whole` is what the workload counts in the table, None if the cells are all of it.
+        Parts of at most `fits` rows are not divided. With `in_order` every column is cut along its ranks, which regions
+        need. `whole` has the workload's counts in the whole table, None if the cells are the whole table.
         """
         in_order |= self.extent == "region"
         if self.workload is not None:

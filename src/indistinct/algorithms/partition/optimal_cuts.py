@@ -1,8 +1,8 @@
 """The best cuts of all columns under discernibility: set enumeration with bounds (Bayardo and Agrawal 2005).
 
-A node has a head, the cuts that are made, and a tail, the cuts that may be made as well. It stands for every recoding
-that makes the head and some of the tail. Its bound is the least that any of them can cost; a node whose bound is not
-below the best cost so far is left out. `docs/theory/single-dimensional.md` has the proofs.
+A node has a head, the cuts that are made, and a tail, the cuts that may be made as well. It represents every recoding
+that makes the head and some of the tail. Its bound is the least cost of any of them; a node whose bound is not below
+the best cost so far is skipped. `docs/theory/single-dimensional.md` has the proofs.
 """
 
 import math
@@ -25,14 +25,14 @@ from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
 
 TAIL, HEAD, OUT = map(int, (_kernels.TAIL, _kernels.HEAD, _kernels.OUT))
-# Open nodes keep the cells that they were counted from up to so many bytes; others are counted from the table again.
-# While what is left of them takes as much, the newest one is looked at first: so there are soon fewer.
+# Open nodes keep their cells up to this many bytes in total; the cells of others are counted from the table again.
+# While the kept cells exceed it, the newest node is visited first, so that there are soon fewer.
 KEPT_BYTES = 1 << 29
-# The columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break
-# the model, by how much it lowers the cost, its smallest part, and whether one of its parts satisfies the model.
+# Columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break the
+# model, the decrease of cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
 EFFECTS = 5
-# After EASY_NODES nodes without a proof, the search improves its starting cuts. That weighs at most MAX_START_NODES
+# After EASY_NODES nodes without a proof, the search improves its starting cuts. That evaluates at most MAX_START_NODES
 # nodes, and at most half of those that the search may enumerate.
 EASY_NODES, MAX_START_NODES = 1_000, 50_000
 # Answers for larger k are searched while the table has rows for at least this number of classes.
@@ -49,10 +49,10 @@ class RankedCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutSpace:
-    """All cuts of a table, and what its release must satisfy.
+    """All cuts of a table, and the model and suppression limit of its release.
 
     Cuts are numbered through; those of column j begin at `bases[j]`. `budget` is how many rows, or people, may be
-    dropped, and a dropped row costs as much as the table has rows.
+    suppressed; a suppressed row costs the number of rows of the table.
     """
 
     cells: RankedCells
@@ -62,26 +62,26 @@ class CutSpace:
 
     @classmethod
     def of(cls, ranks: Codes, classes: Classes, model: Model, *, budget: int) -> "CutSpace":
-        """Return the space of cells with these ranks, of which each column has every one from 0 on."""
+        """Return the space of cells with these ranks, where each column has every rank from 0 on."""
         sizes = ranks.max(axis=0, initial=0).astype(np.int64)
         return cls(RankedCells(np.ascontiguousarray(ranks, dtype=np.int32), classes), starts_of(sizes), model, budget)
 
     @property
     def cuts(self) -> int:
-        """Return how many cuts there are."""
+        """The number of cuts."""
         return int(self.bases[-1])
 
     @property
     def rows(self) -> int:
-        """Return the rows of the table."""
+        """The number of rows of the table."""
         return self.cells.classes.rows
 
     def intervals(self, made: Codes) -> list[Codes]:
-        """Return, for each column, the interval of each value between the cuts that a mask makes."""
+        """Return, for each column, the interval of each value between the cuts of a mask."""
         return [starts_of(made[start:stop]) for start, stop in zip(self.bases[:-1], self.bases[1:], strict=True)]
 
     def class_ids(self, cells: RankedCells, made: Codes) -> Codes:
-        """Return the class of every cell between the cuts that a mask makes."""
+        """Return the class of every cell between the cuts of a mask."""
         intervals = self.intervals(made)
         columns = [own[cells.ranks[:, j]] for j, own in enumerate(intervals)]
         return group_rows(columns, [int(own[-1]) + 1 for own in intervals]).group_ids()
@@ -89,10 +89,10 @@ class CutSpace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """A node as it was weighed: what its head costs, its bound, and what is left of its tail.
+    """An evaluated node: the cost of its head, its bound, and the rest of its tail.
 
     `full` is what head and tail together cost, None if that breaks the model. `cells` are the classes of head and tail
-    together. `effects` says of every cut what it does to the head; it is right for cuts of the tail alone.
+    together. `effects` (cuts × EFFECTS) has the effects of every cut on the head, valid only for cuts of the tail.
     """
 
     status: Codes
@@ -103,10 +103,10 @@ class Weighed:
     effects: Codes
 
     def branching_cut(self) -> int | None:
-        """Return the cut of the tail to make and to leave out, None if the tail is empty.
+        """Return the cut of the tail to branch on, None if the tail is empty.
 
-        It is the cut that comes nearest to what the model forbids: it costs most of the budget, or makes the smallest
-        part. With it most other cuts break the model, so that one of both nodes is soon left out.
+        It is the cut nearest to breaking the model: it uses most of the suppression limit, or makes the smallest part.
+        With it most other cuts break the model, so that one of the two nodes is soon skipped.
         """
         tail = np.flatnonzero(self.status == TAIL)
         if not len(tail):
@@ -120,18 +120,18 @@ class Weighed:
         return int(np.argmax(gains)) if gains.max(initial=0) > 0 else None
 
     def nearest_half(self) -> int | None:
-        """Return the cut of the tail with the largest smallest part, as a median has; None if the tail is empty."""
+        """Return the cut of the tail whose smaller side is largest, as at a median; None if the tail is empty."""
         parts = np.where(self.status == TAIL, self.effects[:, SMALLEST], 0)
         return int(np.argmax(parts)) if parts.max(initial=0) > 0 else None
 
 
 CHOICES = (Weighed.largest_gain, Weighed.nearest_half)
-"""How a greedy descent chooses its next cut."""
+"""The rules by which greedy descents choose their next cut."""
 Weigh = Callable[[CutSpace, RankedCells, Codes], Weighed | None]
 
 
 def weigh_node(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
-    """Return a node weighed, for any model; None if its head is beyond the budget. `status` is changed."""
+    """Return the evaluated node, for any model; None if its head exceeds the suppression limit. `status` is changed."""
     by_size = space.model.traits.sizes_only
     return (weigh_node_by_size if by_size else weigh_node_by_model)(space, cells, status)
 
@@ -150,7 +150,7 @@ def weigh_node_by_size(space: CutSpace, cells: RankedCells, status: Codes) -> We
 
 
 def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
-    """Return a node weighed by what the model says of every class; None if its head is beyond the budget."""
+    """Return the evaluated node from the model's judgement of classes; None if its head exceeds the limit."""
     model, table = space.model, space.rows
     head = space.class_ids(cells, status == HEAD)
     classes = cells.classes.regroup(head, int(head.max()) + 1)
@@ -159,7 +159,7 @@ def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> W
     if dropped > space.budget:
         return None
     effects = _effects(space, cells, status, head, classes.sizes, broken)
-    # People may break the model in several classes: only rows add up.
+    # A person may be in several classes that break the model; only rows add up.
     lost = effects[:, LOST] if classes.unit == "rows" or not space.budget else 0
     useless = (effects[:, DIVIDED] == 0) | (effects[:, USEFUL] == 0)
     status[(status == TAIL) & (useless | (dropped + lost > space.budget))] = OUT
@@ -174,7 +174,7 @@ def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> W
 
 
 def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, rows: Codes, broken: Codes) -> Codes:
-    """Return what each cut of the tail does to the classes of the head that satisfy the model."""
+    """Return the effects of each cut of the tail on the classes of the head that satisfy the model."""
     effects, table = np.zeros((space.cuts, EFFECTS), dtype=np.int64), space.rows
     effects[:, SMALLEST] = table
     for column, base in enumerate(space.bases[:-1].tolist()):
@@ -195,13 +195,13 @@ def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, ro
 
 
 def _cost(sizes: Codes, broken: Codes, table: int) -> int:
-    """Return the discernibility of classes of which the broken ones are suppressed."""
+    """Return the discernibility of classes whose broken ones are suppressed."""
     return int(np.where(broken, sizes * table, sizes**2).sum())
 
 
 def _bound(space: CutSpace, rows: Codes, broken: Codes, sizes: Codes, owners: Codes) -> int:
-    """Return the least that cuts between the head and the whole tail cost."""
-    # Numbers of rows alone, so that a table in which every row stands twice is searched alike.
+    """Return the least cost of cuts between the head and the whole tail."""
+    # Counts of rows alone, so that a table in which every row occurs twice is searched in the same way.
     k, table = fewest_rows(space.model), space.rows
     least = np.bincount(owners, weights=sizes * np.maximum(sizes, k), minlength=len(rows)).astype(np.int64)
     even = (space.budget == 0) | (2 * rows <= table)
@@ -210,7 +210,7 @@ def _bound(space: CutSpace, rows: Codes, broken: Codes, sizes: Codes, owners: Co
 
 
 def least_squares(rows: int, k: int) -> int:
-    """Return the smallest sum of squared sizes of classes that have at least k of so many rows each.
+    """Return the smallest sum of squared sizes of classes with at least k rows each and `rows` rows together.
 
     >>> least_squares(11, 3)
     41
@@ -222,7 +222,7 @@ def least_squares(rows: int, k: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False, order=False)
 class _OpenNode:
-    """What is kept of a node that is still to be divided by making `cut` or leaving it out.
+    """A node still to be divided by making `cut` or leaving it out.
 
     Without `cells` its children are counted from the table.
     """
@@ -240,7 +240,7 @@ class _OpenNode:
 
 @dataclass(slots=True, eq=False)
 class _OpenNodes:
-    """The nodes that are still to be looked at: the lowest bound first, or the newest while memory is short."""
+    """The nodes still to be visited: the lowest bound first, or the newest while memory is short."""
 
     heap: list[tuple[int, int, _OpenNode]] = field(default_factory=list)
     stack: list[_OpenNode] = field(default_factory=list)
@@ -269,14 +269,14 @@ class _OpenNodes:
 
 
 class CutSearch:
-    """The state of an enumeration: the best cuts so far, and the nodes that may have better ones."""
+    """The state of an enumeration: the best cuts so far, and the nodes that may contain better ones."""
 
     def __init__(self, space: CutSpace, weigh: Weigh = weigh_node) -> None:
         self.space, self.weigh, self.open, self.begun = space, weigh, _OpenNodes(), False
         self.best, self.cost, self.nodes = np.zeros(space.cuts, dtype=bool), space.rows**2, 0
 
     def start_from(self, seeds: Iterable[Codes]) -> None:
-        """Take the best of cuts that others found, and of two greedy descents, to begin with."""
+        """Begin with the best of the given cuts and of two greedy descents."""
         for made in seeds:
             status = np.where(made, HEAD, OUT).astype(np.int8)
             self._look_at(self.space.cells, status)
@@ -284,9 +284,10 @@ class CutSearch:
             self._descend(np.zeros(self.space.cuts, dtype=np.int8), choose)
 
     def improve(self, answers: Iterable[Codes], *, nodes: float, deadline: float) -> None:
-        """Begin greedy descents at other cuts, then at the best ones without some of them, while that lowers the cost.
+        """Descend greedily from other cuts, then from the best without some of them, while that lowers the cost.
 
-        `answers` are masks of cuts that satisfy the model. At most `nodes` nodes are weighed, give or take a descent.
+        `answers` are masks of cuts that satisfy the model. About `nodes` nodes are evaluated at most; a descent is
+        completed.
         """
         limit = self.nodes + nodes
         for choose in CHOICES:
@@ -302,7 +303,7 @@ class CutSearch:
             pass
 
     def _improve_once(self, limit: float, deadline: float) -> bool:
-        """Take cuts out of the best ones and descend from there, until that lowers the cost; return whether it did."""
+        """Remove cuts from the best ones and descend from there until that lowers the cost; return whether it did."""
         best, cost = self.best, self.cost
         for taken in self._cuts_to_take_out(best):
             if self.nodes >= limit or time.monotonic() > deadline:
@@ -315,7 +316,7 @@ class CutSearch:
         return False
 
     def _cuts_to_take_out(self, best: Codes) -> Iterator[list[int]]:
-        """Yield single cuts of a mask, those of each column, and pairs."""
+        """Yield the cuts to remove: each single cut, those of each column, and pairs."""
         made = np.flatnonzero(best).tolist()
         yield from ([cut] for cut in made)
         for first, last in pairwise(self.space.bases.tolist()):
@@ -323,7 +324,7 @@ class CutSearch:
         yield from (list(pair) for pair in combinations(made, 2))
 
     def _descend(self, status: Codes, choose: Callable[[Weighed], int | None]) -> Weighed | None:
-        """Make cuts of the tail one after the other; return the last node that was weighed."""
+        """Make cuts of the tail one after another; return the last node that was evaluated."""
         node = self._look_at(self.space.cells, status)
         while node is not None and (cut := choose(node)) is not None:
             below = self._look_at(node.cells, _change_status(node.status, cut, HEAD))
@@ -352,12 +353,12 @@ class CutSearch:
         return Proof(self.cost, self.cost, self.nodes)
 
     def _enter(self, node: Weighed | None) -> None:
-        """Keep a node for later where it may hold better cuts."""
+        """Keep a node for later if it may contain better cuts."""
         if node is not None and node.bound < self.cost and (cut := node.branching_cut()) is not None:
             self.open.push(_OpenNode(node.status, node.cells, cut, node.bound))
 
     def _look_at(self, cells: RankedCells, status: Codes) -> Weighed | None:
-        """Weigh a node, and keep its head, or its head and tail, if that is the best so far."""
+        """Evaluate a node, and keep its head, or its head and tail, if that is the best so far."""
         self.nodes += 1
         node = self.weigh(self.space, cells, status)
         if node is None:
@@ -389,9 +390,9 @@ def find_optimal_cuts(
     seconds: float | None,
     report: Callable[[Proof], None] | None = None,
 ) -> tuple[Codes, Proof]:
-    """Return a mask of the best cuts found, and how good they are at least.
+    """Return a mask of the best cuts found, and a proof of how good they are.
 
-    `seeds` are masks of cuts that satisfy the model, none of which is better than the answer.
+    `seeds` are masks of cuts that satisfy the model; the answer is at least as good as each of them.
     """
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     report = report or _report
@@ -401,13 +402,13 @@ def find_optimal_cuts(
     if not proof.proven and search.nodes < nodes:
         weighed, most = search.nodes, min(nodes // 2, MAX_START_NODES)
         search.improve(_answers_for_larger_k(space, nodes=most, deadline=deadline), nodes=most, deadline=deadline)
-        # What was weighed for the start does not count.
+        # Evaluations for the start do not count.
         proof = search.run(nodes=nodes + search.nodes - weighed, deadline=deadline, report=report)
     return search.best, proof
 
 
 def _answers_for_larger_k(space: CutSpace, *, nodes: float, deadline: float) -> list[Codes]:
-    """Return good cuts for twice k, four times k and so on, which satisfy k as well; none for other models."""
+    """Return good cuts for 2k, 4k and so on, which satisfy k as well; none for models without k."""
     larger = [max(space.model.smallest, 1)]
     while space.model.traits.sizes_only and 2 * larger[-1] * FEWEST_CLASSES <= space.rows:
         larger.append(2 * larger[-1])
@@ -421,6 +422,6 @@ def _answers_for_larger_k(space: CutSpace, *, nodes: float, deadline: float) -> 
 
 
 def _report(proof: Proof) -> None:
-    """Say on the way how good the best cuts so far are."""
+    """Log during the search how good the best cuts so far are."""
     enter(f"searching: {proof}")
     LOG.info("searching: %s", proof)

@@ -1,7 +1,7 @@
 """Recode one part of a table: search, assignment, labels, and its rows by class.
 
-Parts are recoded in the same way by the engine on this machine and by a worker of a cluster: nothing here depends on
-where the rows of a part come from or go to.
+Engines recode parts with this module on this machine and in the workers of a cluster; nothing here depends on where the
+rows come from or go to.
 """
 
 from collections import Counter
@@ -31,10 +31,10 @@ from indistinct.tables.domain import Domain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartPlan:
-    """All that finishing a part needs beside its rows.
+    """What finishing a part needs in addition to its rows.
 
-    `keys` are the domains of what the model looks at, and `columns` those of the table in their order. Where somebody
-    `keeps_cuts`, a summary has them.
+    `keys` are the domains of what the model looks at, and `columns` the names of the table's columns in order. With
+    `keeps_cuts` the summary contains the cuts.
     """
 
     quasi: tuple[KeyedColumn, ...]
@@ -49,12 +49,12 @@ class PartPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartSummary:
-    """Facts of a recoded part that do not grow with its rows or classes.
+    """Facts about a recoded part that do not grow with its rows or classes.
 
-    `rows` are published, and `totals` are those of the metrics in `SUMMED_BY_PART`. `counters` say what the search did
-    or, under a recoding that was found before, what is not published: `uncovered` rows have values that nothing covers,
-    and `broken` classes with `dropped` rows would break the promise. `digest` is that of how the part was cut; `cuts`
-    are the cuts themselves, where they are kept.
+    `rows` are published; `totals` are those of the metrics in `SUMMED_BY_PART`. `counters` are those of the search or,
+    when a stored recoding is applied, of what is not published: `uncovered` rows have values that no class covers, and
+    `broken` classes with `dropped` rows would break the model. `digest` identifies how the part was cut; `cuts` are the
+    cuts themselves, where they are kept.
     """
 
     rows: int
@@ -66,14 +66,14 @@ class PartSummary:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedPart:
-    """A part as it is published: its classes with their rows, and what is told of it."""
+    """A published part: its classes with their rows, and its summary."""
 
     classes: ClassRows
     summary: PartSummary
 
 
 def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
-    """Return the classes of the rows of one part; columns of `rows` that the plan does not know travel with them."""
+    """Return the classes of the rows of one part; columns of `rows` that the plan does not name are kept with them."""
     counters: Counter[str] = Counter()
     keys = key_matrix(rows, [column.keys for column in plan.quasi], range(len(plan.quasi)))
     codes = {key: domain.encode(rows[key[0]]) for key, domain in plan.keys.items()}
@@ -91,7 +91,7 @@ def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
 def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
     """Return the recoding of a part."""
     alone = Top()
-    # A value is missing in a column if it is in any part: what is published may have a column that says so.
+    # A column counts as having missing values if any part has them, because a published column may indicate it.
     missing = [np.full(int(each.low == MISSING and not each.has_domain), MISSING, np.uint64) for each in plan.quasi]
     return assemble_parts(alone, [part], plan.quasi, hierarchies=plan.hierarchies, style=plan.style, behind=missing)
 
@@ -99,7 +99,7 @@ def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
 def classes_of(
     plan: PartPlan, assignment: Assignment, owners: Codes, rows: pa.Table, used: Codes | None = None
 ) -> ClassRows:
-    """Return classes with their rows, given the class of each row; where some are `used`, it is one of those."""
+    """Return classes with their rows; each row's class is an index into `used` or, without it, into all classes."""
     outputs = assignment.layout.tables[MAIN].outputs
     shown = pa.table(
         {
@@ -115,18 +115,18 @@ def classes_of(
 
 
 def stored_part(part: FinishedPart) -> StoredPart:
-    """Return how a part was cut, without what was counted in it."""
+    """Return how a part was cut, without its counts."""
     return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys)
 
 
 def finished_part(stored: StoredPart) -> FinishedPart:
-    """Return a part as it was cut; nothing is known of how many rows its classes have."""
+    """Return a part from its stored cuts; the rows of its classes are unknown."""
     ones = Classes(np.ones(len(stored.starts) - 1, dtype=np.int64))
     return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
 
 
 def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, rows: pa.Table) -> PublishedPart:
-    """Return what a stored part makes of rows, without the classes that break the promise."""
+    """Return the classes of rows under a stored part, without the classes that break the model."""
     stored = store.read(part)
     stored.check_keys([len(column.quasi.domain) if column.has_domain else None for column in plan.quasi])
     made = assemble_part(plan, finished_part(stored))
@@ -152,7 +152,7 @@ def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, row
 
 
 def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes, Codes]:
-    """Return the region of every row, and whether what its class shows is true of the row."""
+    """Return the region of every row, and whether the labels of its class cover the row."""
     keys = key_matrix(rows, [column.table_keys for column in plan.quasi], range(len(plan.quasi)))
     ranks, exact = np.empty(keys.shape, dtype=np.uint32), np.ones(keys.shape, dtype=bool)
     inside = np.ones(len(keys), dtype=bool)
@@ -160,7 +160,7 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
         own = keys[:, index]
         if column.has_domain:
             ranks[:, index] = np.where(own == LAST, 0, own)
-            inside &= own != LAST  # a name that the first table did not have
+            inside &= own != LAST  # a category that the first table did not have
             if column.keys.between:
                 known_alone = replace(column.keys, between=False)
                 exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST
@@ -173,13 +173,13 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
         codes = made.recoding.values[regions, index]
         own = ranks[:, index].astype(np.int64)
         inside &= recoded.summary.covers(codes, own, floor=recoded.floor)
-        # A value between two that are known has the rank of the larger: a range that begins there does not cover it.
+        # A value between two known ones has the rank of the larger one: a range that begins there does not cover it.
         inside &= exact[:, index] | (own > recoded.summary.low[codes])
     return regions, inside
 
 
 def _classes(plan: PartPlan, owners: Codes, size: int, rows: pa.Table) -> Classes:
-    """Return the classes of rows, with what the model looks at beside the whole table."""
+    """Return the classes of rows, with the histograms of the whole table that the model compares with."""
     chosen = np.flatnonzero(owners >= 0)
     own = owners[chosen]
     histograms = {}

@@ -18,7 +18,7 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) 
     """Halve parts while both halves have at least `k` rows."""
     rows, cells = int(counts.sum()), len(ranks)
     most = cells + rows // k + 1
-    # Each halving in progress may add one divided cell to the buffers; there are never more than `depth` of them.
+    # Each halving in progress may add one divided cell to the buffers; at most `depth` are in progress.
     buffer = cells + 2 * max(rows, 1).bit_length() + 8
     held, weights = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
     held[:cells], weights[:cells] = np.arange(cells), counts
@@ -32,7 +32,7 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) 
 def halve_by_rounds(
     ranks: Codes, frequencies: FrequencySet, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Pieces:
-    """Halve parts while both halves satisfy the model; sensitive values are handed out in value order."""
+    """Halve parts while both halves satisfy the model; sensitive values are assigned in value order."""
     pieces, done = Pieces.of(frequencies), []
     while len(pieces):
         settled, lefts = _round(ranks, pieces, frequencies, layout=layout, model=model, counters=counters)
@@ -92,7 +92,7 @@ def _left_counts(values: Codes, counts: Codes, parts: Codes, starts: Codes) -> C
 
 
 def _halve_pieces(pieces: Pieces, settled: Codes, lefts: Codes) -> Pieces:
-    """Return the pieces of the next round: the halves of every part that was not settled."""
+    """Return the pieces of the next round: the halves of every part that is not settled."""
     going = ~settled[pieces.class_ids]
     rest, left = pieces.take(going), lefts[going]
     right, dense = rest.counts - left, (np.cumsum(~settled) - 1)[rest.class_ids]

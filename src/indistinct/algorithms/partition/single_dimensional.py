@@ -24,9 +24,8 @@ from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
-from indistinct.recoding.columns import QuasiColumn
+from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
 from indistinct.recoding.summary import Extent, Style
 from indistinct.spelling import spell
 
@@ -96,7 +95,7 @@ class SingleDimensional(Algorithm):
 
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
-        """The optimum is one unless a limit stops it, concludes from classes to unions, and uses the budget."""
+        """The optimum is proven unless a limit stops it, needs a monotone model, and uses the suppression limit."""
         unlimited, optimal = self.exact or (self.nodes == 0 and self.seconds is None), self._optimal
         return AlgorithmTraits(
             optimal=optimal and unlimited,
@@ -108,7 +107,7 @@ class SingleDimensional(Algorithm):
 
     @property
     def weighs_columns(self) -> bool:
-        """Never: classes cost by their size, whichever columns were cut."""
+        """Always False: classes cost by their size, whichever columns were cut."""
         return False
 
     @property
@@ -154,12 +153,12 @@ class SingleDimensional(Algorithm):
         kept = np.where(dropped[class_ids], -1, class_ids)
         cuts = [cut | free_cuts(ranks[:, j], kept, size=len(cut)) for j, cut in enumerate(cuts)]
         self._explain(problem, classes, dropped, proof, None if greedy is None else _class_ids(ranks, greedy))
-        # A range as tight as its rows would show values of rows that are not published.
+        # A range as tight as its rows would reveal values of rows that are not published.
         extent: Extent = "region" if dropped.any() else self.extent
         return _recoding(problem, ranks, cuts, Style(extent, self.numeric, "set"), dropped[class_ids])
 
     def _enumerate(self, problem: Problem, ranks: Codes, greedy: list[Codes], budget: int) -> tuple[list[Codes], Proof]:
-        """Return the best cuts of several columns; those between values that occur, for others divide nothing."""
+        """Return the best cuts of several columns; only cuts between occurring values are considered."""
         values, dense = zip(*(np.unique(own, return_inverse=True) for own in ranks.T), strict=True)
         space = CutSpace.of(np.stack(dense, axis=1), problem.frequencies.classes, problem.model, budget=budget)
         seed = [np.diff(starts_of(cut)[own]) > 0 for own, cut in zip(values, greedy, strict=True)]
@@ -171,7 +170,7 @@ class SingleDimensional(Algorithm):
         return cuts, proof
 
     def _explain(self, problem: Problem, classes: Classes, dropped: Codes, proof: Proof, greedy: Codes | None) -> None:
-        """Tell how good the answer is, and what the greedy one costs."""
+        """Report how good the answer is, and what the greedy one costs."""
         problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
         problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
         name, rows = spell(self), int(classes.sizes[dropped].sum())
@@ -193,7 +192,7 @@ def _best_segments(problem: Problem, ranks: Codes) -> tuple[list[Codes], Proof]:
     """Return the cuts of one column with the smallest sum of squared class sizes, by dynamic programming."""
     cuts = segment_cuts(ranks, problem) if problem.model.traits.sizes_only else None
     if cuts is None:
-        # One column: the cells are its values in code order, which is rank order unless it is cut as a tree.
+        # With one column the cells are its values in code order, which is rank order unless it is cut as a tree.
         order = np.argsort(ranks[:, 0])
         classes, running = problem.frequencies.classes.take(order), starts_of(problem.frequencies.counts[order])
         last = segments_by_rounds(classes, running, problem.model, progress=problem.progress)[0]
@@ -206,9 +205,9 @@ def _best_segments(problem: Problem, ranks: Codes) -> tuple[list[Codes], Proof]:
 def segments_by_rounds(
     classes: Classes, running: Codes, model: Model, *, progress: Callable[[float], None] = lambda share: None
 ) -> tuple[Codes, bool]:
-    """Return for every end where the last of its segments begins, and whether all values can be covered.
+    """Return for every end where its last segment begins, and whether the segments can cover all values.
 
-    Every segment is judged by the model: their number is quadratic in the number of values.
+    Every segment is judged by the model, so that time is quadratic in the number of values.
     """
     size = len(classes)
     cost, last = np.full(size + 1, np.inf), np.zeros(size + 1, dtype=np.int64)
@@ -224,7 +223,7 @@ def segments_by_rounds(
 
 
 def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> Codes:
-    """Return which segments `start:stop` of values satisfy the model, for every start."""
+    """Return which segments `start:stop` satisfy the model, for every start."""
     fits = running[stop] - running[:stop] >= model.smallest
     if model.traits.sizes_only or not fits.any():
         return fits
@@ -240,7 +239,10 @@ def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> 
 def _recoding(
     problem: Problem, ranks: Codes, cuts: list[Codes], style: Style, dropped: Codes | None = None
 ) -> Recoding:
-    """Return the recoding that publishes, for each column, the interval between two cuts, without dropped cells."""
+    """Return the recoding that publishes, for each column, the interval between two cuts.
+
+    `dropped` cells are suppressed.
+    """
     recoded = [
         _interval_column(column, starts_of(cut)[:-1].astype(np.int32), ranks[:, j], problem.frequencies.counts, style)
         for j, (column, cut) in enumerate(zip(problem.columns, cuts, strict=True))
@@ -254,7 +256,7 @@ def _recoding(
 def _interval_column(
     column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
 ) -> tuple[RecodedColumn, Codes]:
-    if column.tree and style.trees == "set":  # intervals that look alike would be one
+    if column.tree and style.trees == "set":  # intervals with the same label would be one
         style = Style("range", style.numeric, "set")
     grouping = group_rows([ranks], [len(column.domain)])
     present = ranks[grouping.first]

@@ -1,4 +1,7 @@
-"""Strict multidimensional partitioning: kernels on several threads, or rounds where only the model itself can judge."""
+"""Strict multidimensional partitioning.
+
+Kernels on several threads, or NumPy rounds where the model has no compiled test.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ import numpy as np
 
 from indistinct.algorithms.partition import _strict_kernels as _kernels
 from indistinct.algorithms.partition._tested_kernels import partition_tested
-from indistinct.algorithms.partition.layout import KernelLayout
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, is_large, spread, workers
@@ -17,27 +20,17 @@ from indistinct.models.base import Model
 from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_of
 from indistinct.recoding.kinds import Cuts
 
-# A cell is looked at again on every depth of the tree, and so takes as long as so many rows that are counted.
+# Relative cost of one cell: it is visited on every depth of the tree.
 DEPTH = 16
-# Rounds in NumPy are done with fewer cells before the kernels of a test are compiled, or read from their cache.
+# With fewer cells than this, NumPy rounds finish before the kernels of a test are compiled or read from their cache.
 ROUNDS = 4
-# Parts that wait while the kernel works on others; more room is made where a tree of cuts is deeper to the left.
+# Initial number of parts that wait while the kernel works on others; it grows where a tree is deeper to the left.
 STACK = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """A tree of cuts and the cells that it was found on, in any order: their ranks, classes and numbers of rows."""
-
-    cuts: Cuts
-    ranks: Codes
-    class_ids: Codes
-    counts: Codes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CutTree:
-    """A tree of cuts: the children of an inner node are `left` and the one after it.
+    """A tree of cuts: the children of an inner node are `left` and `left + 1`.
 
     Children are numbered when their parent is reached, parents and left children first. A leaf has axis -1 and its
     number from the left in `left`; leaf `i` owns the cells from `stops[i - 1]` to `stops[i]`.
@@ -50,12 +43,12 @@ class CutTree:
 
 
 class _UndecidedError(Exception):
-    """A class lies so near a model's limit that only the model itself can judge it."""
+    """A class is so near a model's limit that only the model itself can judge it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    """When parts are cut: into sides of `smallest` rows, or that pass a test; then parts have twice as many."""
+    """When parts are cut: into sides of at least `smallest` rows, or of sides that pass a test."""
 
     layout: KernelLayout
     smallest: int
@@ -65,7 +58,7 @@ class _Rule:
 def partition_strictly(
     ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Partition:
-    """Return the greedy strict partition in which every part satisfies the model, by whatever finds it soonest."""
+    """Return the greedy strict partition in which every part satisfies the model, by the fastest applicable method."""
     if model.traits.sizes_only:
         return partition_by_size(ranks, classes.sizes, layout=layout, k=model.smallest)
     if is_large(ROUNDS * len(ranks)):
@@ -78,14 +71,14 @@ def partition_strictly(
 
 
 def partition_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) -> Partition:
-    """Return the greedy strict partition with at least `k` rows a part; cells of one class stand together in it."""
+    """Return the greedy strict partition with at least `k` rows per part; cells of one class are adjacent."""
     return _partition(layout.pack(ranks, counts), _Rule(layout, k), Counter())
 
 
 def partition_by_test(
     ranks: Codes, classes: Classes, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> Partition | None:
-    """Return the greedy strict partition in which every part satisfies the model; None where no test can tell."""
+    """Return the greedy strict partition in which every part satisfies the model; None where the test cannot decide."""
     test = compile_test(model, classes)
     if test is None:
         return None
@@ -119,10 +112,12 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
 
 
 def _grains(cells: int) -> list[int]:
-    """Return down to how many cells parts are cut, step by step; the parts of a step are shared out among threads.
+    """Return, for each step, the number of cells down to which parts are cut.
 
-    The first cut leaves two parts, further ones twice as many until each thread has one; many parts are shared out more
-    evenly.
+    Each step's parts are shared among threads.
+
+    The first step leaves two parts and further ones twice as many, until each thread has one; then there are many
+    parts, for an even load.
     """
     if not is_large(DEPTH * cells) or workers() == 1:
         return [0]
@@ -131,7 +126,7 @@ def _grains(cells: int) -> list[int]:
 
 
 def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, counters: Counter[str]) -> CutTree:
-    """Partition the cells of `rows`, the first of which is `first` among all."""
+    """Partition the cells of `rows`, the first of which has the number `first` among all cells."""
     layout, test = rule.layout, rule.test
     cells, columns = len(rows), len(layout.sizes)
     axis, cut, left = (np.empty(2 * cells, dtype=kind) for kind in (np.int16, np.int32, np.int32))
@@ -139,7 +134,7 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
     given, tree = (rows, rule.smallest, grain, *layout.arrays), (axis, cut, left, stops)
     room, nodes, checks = STACK, -1, np.zeros(1, dtype=np.int64)
-    while nodes == -1:  # what was moved before the stack was full does no harm: the same cuts are found again
+    while nodes == -1:  # cells moved before the stack was full do no harm: the same cuts are found again
         stack, checks[0] = np.empty((room, 6), dtype=np.int64), 0
         low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)
         stack[0], low[0], high[0] = (0, 0, cells, rows[:, -1].sum(), -1, -1), 0, np.array(layout.sizes) - 1
@@ -156,7 +151,7 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
 
 
 def graft_subtrees(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
-    """Return the tree with each leaf replaced, numbered as if it had been found at once."""
+    """Return the tree with each leaf replaced by a subtree, numbered as if it had been found in one call."""
     room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
     axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
     waiting, nodes, leaves = [(0, 0)], 1, 0

@@ -1,6 +1,6 @@
-"""Strict multidimensional partitioning for any model: all parts of a depth at once, judged by one call of the model.
+"""Strict multidimensional partitioning for any model: all parts of a depth are judged by one call of the model.
 
-For models that look at sizes alone this gives the same tree as the kernels, which is how those are checked.
+For models that look at sizes alone the tree is that of the kernels, which the tests compare.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from indistinct.recoding.summary import meeting_levels, node_runs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TentativeCut:
-    """A tentative cut of every part: each item's child and the last rank of that child, and how many children."""
+    """A tentative cut of every part: each item's child, the last rank of that child, and the number of children."""
 
     children: Codes
     ends: Codes
@@ -47,7 +47,7 @@ def partition_by_rounds(
 def _choose(
     ranks: Codes, classes: Classes, parts: Parts, *, layout: KernelLayout, model: Model, counters: Counter[str]
 ) -> tuple[Codes, TentativeCut]:
-    """Return each part's axis, -1 where no cut is allowable, and the cuts."""
+    """Return (each part's axis, -1 where no cut is allowable; the cuts)."""
     low = np.minimum.reduceat(ranks[parts.items], parts.starts[:-1]).astype(np.int64)
     high = np.maximum.reduceat(ranks[parts.items], parts.starts[:-1]).astype(np.int64)
     width = widths(low, high, layout)
@@ -74,7 +74,7 @@ def _choose(
 
 
 def widths(low: Codes, high: Codes, layout: KernelLayout) -> Codes:
-    """Return the normalized width of every part in every column; negative where it is constant."""
+    """Return the normalized width of every part in every column; -1 where it is constant."""
     width = np.zeros(low.shape)
     for j in range(low.shape[1]):
         at, stride, span = layout.line_offset[j], layout.tree_stride[j], layout.span[j]
@@ -113,7 +113,7 @@ def _two_sided(values: Codes, owners: Codes, cut: Codes) -> TentativeCut:
 
 
 def _children(values: Codes, parts: Parts, ancestors: Codes) -> TentativeCut:
-    """Cut every part into the children, that occur in it, of the node where its values meet."""
+    """Cut every part into the occurring children of the node where its values meet."""
     low = np.minimum.reduceat(values, parts.starts[:-1]).astype(np.int64)
     high = np.maximum.reduceat(values, parts.starts[:-1]).astype(np.int64)
     owners = parts.owners()
@@ -131,7 +131,7 @@ def _children(values: Codes, parts: Parts, ancestors: Codes) -> TentativeCut:
 
 
 def judge(classes: Classes, parts: Parts, trial: TentativeCut, model: Model) -> Codes:
-    """Return which parts fall into children that all satisfy the model."""
+    """Return which parts are cut into children that all satisfy the model."""
     bases = starts_of(trial.count)
     class_ids = (bases[:-1][parts.owners()] + trial.children).astype(np.int32)
     broken = model.violations(classes.regroup(class_ids, int(bases[-1])))
@@ -139,7 +139,7 @@ def judge(classes: Classes, parts: Parts, trial: TentativeCut, model: Model) -> 
 
 
 def _split(parts: Parts, axis: Codes, trial: TentativeCut, tree: "GrowingTree") -> Parts:
-    """Return the children of cut parts and write their cuts into the tree."""
+    """Return the children of divided parts and add their cuts to the tree."""
     if not len(parts):
         return parts
     owners = parts.owners()
@@ -159,7 +159,7 @@ class GrowingTree:
         self.axis, self.cut, self.left, self.right = [-1], [0], [0], [0]
 
     def cut_parts(self, nodes: Codes, axis: Codes, ends: Codes, bases: Codes) -> Codes:
-        """Cut nodes and return the nodes of all children, in order; `ends` are the children's last ranks."""
+        """Cut nodes and return the nodes of all children in order; `ends` are the children's last ranks."""
         found = []
         for place, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
             node = top
@@ -171,7 +171,7 @@ class GrowingTree:
         return np.array(found, dtype=np.int64)
 
     def add_children(self, node: int, axis: int, cut: int) -> int:
-        """Cut a leaf in two and return its left child; the right one comes after it."""
+        """Cut a leaf in two and return its left child; the right child is the next node."""
         left = len(self.axis)
         for column, value in ((self.axis, -1), (self.cut, 0), (self.left, 0), (self.right, 0)):
             column.extend((value, value))
@@ -179,5 +179,5 @@ class GrowingTree:
         return left
 
     def cuts(self) -> Cuts:
-        """Return the tree as it is now."""
+        """Return the tree in its current state."""
         return Cuts(np.array(self.axis, np.int16), np.array(self.cut), np.array(self.left), np.array(self.right))

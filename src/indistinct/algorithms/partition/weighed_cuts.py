@@ -1,7 +1,7 @@
-"""Cuts that are weighed, where a table does not fit in memory: the rules for its parts, and upper cuts from a sample.
+"""Weighed cuts of tables that do not fit in memory: how parts are cut, and which upper cuts of a sample are kept.
 
-Rothko-S of LeFevre, DeWitt and Ramakrishnan (2008) chooses upper cuts on a sample of the rows. Whatever a sample says,
-the model is judged on all rows: a cut after which a part of the whole table breaks it is taken back.
+Rothko-S of LeFevre, DeWitt and Ramakrishnan (2008) chooses upper cuts on a sample of the rows. The model is always
+judged on all rows: a cut after which a part of the whole table breaks it is undone.
 """
 
 from collections import Counter
@@ -12,9 +12,8 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition.by_workload import WholeTable, count_queries
-from indistinct.algorithms.partition.layout import KernelLayout
+from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.algorithms.partition.strict import Partition
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.boxes import boxes_of_workload
@@ -25,10 +24,10 @@ from indistinct.tables.domain import Domain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeighedCuts:
-    """How Mondrian weighs the cuts of the parts of a table; `rows` is the number of its rows.
+    """How Mondrian weighs the cuts of the parts of a table with `rows` rows.
 
-    `known` has the domains of targets. `in_order` cuts every column along its ranks, at no set. `queries` is how many
-    rows each query of a workload counts in the table, as a sample says.
+    `known` has the domains of targets. With `in_order` every column is cut along its ranks, never at a set. `queries`
+    estimates from a sample how many rows each query of a workload counts in the table.
     """
 
     mondrian: Mondrian
@@ -48,7 +47,7 @@ class WeighedCuts:
         counters: Counter[str],
         fits: int = 0,
     ) -> Partition:
-        """Return the cuts of some cells; parts of at most `fits` rows are not cut."""
+        """Return the partition of some cells; parts of at most `fits` rows are not divided."""
         nothing = FrequencySet((), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64)))
         problem = Problem(nothing, tuple(columns), model, counters=counters, known=self.known)
         whole = None if self.queries is None else WholeTable(self.rows, self.queries, fits)
@@ -57,7 +56,7 @@ class WeighedCuts:
         )
 
     def count_queries(self, columns: Sequence[QuasiColumn], ranks: Codes, counts: Codes) -> Codes | None:
-        """Return how many rows of some cells each query of the workload counts, None where there is no workload."""
+        """Return how many of these rows each query of the workload counts, None where there is no workload."""
         if self.mondrian.workload is None:
             return None
         boxes = boxes_of_workload(self.mondrian.workload, [column.domain for column in columns])

@@ -1,6 +1,5 @@
 """The engine for tables larger than memory: DuckDB groups rows and spills to disk, rows are published in partitions."""
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink, log_counted
 from indistinct.engines.duckdb.opening import draw_duck, open_duck, open_written
 from indistinct.engines.duckdb.source import SOURCE, DuckTable, own_words, quote_name
 from indistinct.engines.partitions import publish_rows
-from indistinct.engines.passes import Room, TablePasses
+from indistinct.engines.passes import Room, RowPasses, TablePasses
 from indistinct.frequencies.count import Counted, Request, RowIndex
 from indistinct.machine.memory import give_memory_back, needs_memory
 from indistinct.machine.randomness import Secret
@@ -25,7 +24,6 @@ from indistinct.tables.value import Reading
 
 __all__ = ["DuckDB"]
 
-LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, DuckDB has so much, and a partition of rows that is being shuffled so much.
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
 # Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
@@ -84,11 +82,9 @@ class DuckDB:
             raise beyond.error()
         give_memory_back(source.rows)
         with require_unchanged(source.stamps):
-            counted = count_source(source, request)
+            counted = groups.count_source(source, request, what="file")
         give_memory_back(source.rows)
-        cells, seconds = counted.frequencies, time.perf_counter() - began
-        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        return counted
+        return log_counted(counted, rows=source.rows, began=began)
 
     @needs_memory("counting cells")
     @own_words
@@ -115,7 +111,7 @@ class DuckDB:
 
     def passes(self, source: DuckTable, columns: int) -> TablePasses:
         """Return passes over the rows of a table with so many quasi-identifiers."""
-        return TablePasses(source, self.room or self._room(columns), source.stamps)
+        return RowPasses(source, self.room or self._room(columns))
 
     def _room(self, columns: int) -> Room:
         """Return how much is held at once of a table with so many quasi-identifiers."""
@@ -140,13 +136,6 @@ class DuckDB:
         with require_unchanged(source.stamps):
             publish_rows(source, assignment, sink, secret=secret, row_index=row_index, memory=memory)
         give_memory_back(source.rows)
-
-
-def count_source(source: DuckTable, request: Request) -> Counted:
-    """Return what was asked for, and how rows find their cell again."""
-    others = request.population
-    population = others.groups if isinstance(others, DuckTable) else None
-    return groups.count_source(source, request, population=population, what="file")
 
 
 def estimated_values(source: DuckTable, columns: Sequence[str]) -> tuple[int, dict[str, int]]:

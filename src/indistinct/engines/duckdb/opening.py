@@ -11,9 +11,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from indistinct.engines.base import DatabaseTable, PublishedFile, as_written, place_of
+from indistinct.engines.base import (
+    DatabaseTable,
+    PublishedFile,
+    as_written,
+    is_database,
+    is_readable_by_duckdb,
+    is_relation,
+    place_of,
+)
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
-from indistinct.engines.home import is_database, is_readable_by_duckdb, is_relation
 from indistinct.engines.sampling import draw_of, drawn_rows
 from indistinct.errors import InputError, MissingExtraError, ParameterError
 from indistinct.machine.arrays import workers
@@ -23,14 +30,15 @@ from indistinct.schema import did_you_mean
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame
-from indistinct.tables.hive import HivePartitions, find_partitions
 from indistinct.tables.opening import check_file, delimited_reading, open_table
 from indistinct.tables.row_groups import write_blocks
 from indistinct.tables.several import (
     PARQUET,
+    HivePartitions,
     Stamp,
     check_alike,
     files_of,
+    find_partitions,
     is_delimited,
     require_unchanged,
 )

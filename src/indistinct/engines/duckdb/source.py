@@ -15,12 +15,12 @@ from indistinct.engines.groups import ValueGroups, alone_in_groups, once_in_grou
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes
-from indistinct.machine.memory import give_memory_back
+from indistinct.machine.memory import give_memory_back, is_memory
 from indistinct.machine.spill import PREFIX, spill_error
 from indistinct.machine.stages import report_rows
 from indistinct.recoding.transformations import Transformed
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.domain import Kind, kind_of, plain_column
+from indistinct.tables.domain import plain_column
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat
 from indistinct.tables.several import Stamp
@@ -60,6 +60,8 @@ def _translate_error(error: Exception, memory: type[Exception], disk: type[Excep
         return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()
     if isinstance(error, disk) and PREFIX in text:
         return spill_error(full="space" in text or "too large" in text)
+    if is_memory(error):
+        return MemoryError()
     return InputError(
         f"DuckDB could not read the table: {type(error).__name__}",
         hint="check the file, or read it with the engine memory, which says more",
@@ -104,16 +106,6 @@ class DuckTable(SourceDetails):
     def path(self) -> Path | None:
         """Return where the table lies, if that is one file."""
         return only_path(self.files)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the column names in order."""
-        return tuple(self.arrow.names)
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
-        return {column.name: kind_of(column.type) for column in self.arrow}
 
     def query(self, sql: str) -> Any:
         """Return the result of a query in which the table is called `source`."""

@@ -1,6 +1,5 @@
 """The engine for tables that fit in memory: Arrow columns, NumPy and Numba."""
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink
+from indistinct.engines.base import EVERY_RECODING, DatabaseTable, PublishedFile, Sink, log_counted
 from indistinct.engines.memory.count import count_for_publishing
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table
@@ -22,8 +21,6 @@ from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading, Table, is_table
 
 __all__ = ["Memory"]
-
-LOG = logging.getLogger("indistinct.count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +55,7 @@ class Memory:
         began = time.perf_counter()
         enter("counting")
         counted = count_for_publishing(source, request)
-        cells, seconds = counted.frequencies, time.perf_counter() - began
-        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        for domain in counted.known.values():
-            LOG.debug("column %s: %d distinct values", domain.column, len(domain))
-        return counted
+        return log_counted(counted, rows=source.rows, began=began)
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Table | None:
         """Return None: what memory wrote is read back into memory."""

@@ -68,7 +68,7 @@ def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: Row
     told = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
     table = source.data
     alike = set(shown) <= told and all(one_to_one(table[name].type) for name in shown)
-    if alike and assignment.layout.buckets is not None:
+    if alike and not assignment.layout.structure.whole_rows:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
         rows = repeat_values(np.arange(len(counts), dtype=np.int32), counts)

@@ -1,6 +1,5 @@
 """The engine for tables of a PostgreSQL database, over ADBC: cells are counted there, rows come and go by COPY."""
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import EVERY_RECODING, Sink, Source, require_table
+from indistinct.engines.base import EVERY_RECODING, Sink, Source, home_of, log_counted, require_table
 from indistinct.engines.groups import Fetch, ValueGroups
-from indistinct.engines.home import home_of
 from indistinct.engines.memory.count import count_for_publishing
 from indistinct.engines.memory.publish import publish_table
 from indistinct.engines.memory.sampling import draw_table
@@ -30,7 +28,6 @@ from indistinct.tables.value import Reading, Table, is_table
 
 __all__ = ["Postgres"]
 
-LOG = logging.getLogger("indistinct.count")
 # Of the memory that a run may take, a partition of rows that is being shuffled has so much, and rows that are held from
 # counting to publishing have so much. Those of a sample, which are nowhere else, may take so much.
 FOR_PARTITION, FOR_ROWS, FOR_SAMPLE = 0.1, 0.1, 0.4
@@ -84,10 +81,8 @@ class Postgres:
         enter("counting")
         if request.to_publish:
             source.hold(_columns_of(request), int(FOR_ROWS * self.memory))
-        counted = count_source(source, request)
-        cells, seconds = counted.frequencies, time.perf_counter() - began
-        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        return counted
+        counted = groups.count_source(source, request, what="table", population=_population(request.population))
+        return log_counted(counted, rows=source.rows, began=began)
 
     @needs_memory("publishing rows")
     def publish(
@@ -113,11 +108,6 @@ def _columns_of(request: Request) -> tuple[str, ...]:
     """Return the columns that counting and publishing read together."""
     keyed = [name for key in request.keys for name in key if name != PERSON]
     return tuple(dict.fromkeys([*request.quasi, *keyed, *request.person, *request.to_publish]))
-
-
-def count_source(source: PostgresTable, request: Request) -> Counted:
-    """Return what was asked for, and how rows find their cell again."""
-    return groups.count_source(source, request, population=_population(request.population), what="table")
 
 
 def _population(source: object) -> Fetch | None:

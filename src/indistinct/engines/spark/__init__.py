@@ -1,6 +1,5 @@
 """The engine for clusters: Spark groups rows, and its workers publish them, each a part of the classes."""
 
-import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from indistinct.engines import groups
-from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink
+from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink, log_counted
 from indistinct.engines.passes import Room
 from indistinct.engines.spark.passes import SparkTablePasses, estimate_distinct, open_folder
 from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
@@ -34,8 +33,6 @@ __all__ = ["Spark"]
 # Numbers of a column are all known up to so many, and go by keys beyond; of the driver's memory a text that is known
 # takes so many bytes, and every published value of a class so many.
 NUMBERS, VALUE, LABEL = 1 << 16, 256, 310
-
-LOG = logging.getLogger("indistinct.count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +96,8 @@ class Spark:
         if not request.published:
             enter("counting")
         with require_unchanged(source.stamps):
-            counted = count_source(source, request)
-        cells, seconds = counted.frequencies, time.perf_counter() - began
-        LOG.info("counted %d rows: %d cells of %d columns; %.3f s", source.rows, len(cells), len(cells.names), seconds)
-        return counted
+            counted = groups.count_source(source, request, what="frame")
+        return log_counted(counted, rows=source.rows, began=began)
 
     @needs_memory("publishing rows")
     def publish(
@@ -123,10 +118,3 @@ def _room(source: SparkTable, columns: int) -> Room:
     """Return how much is held at once: rows of a part by a worker, values and classes by the driver."""
     whole = driver_bytes(source.session)
     return Room(MOST_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))
-
-
-def count_source(source: SparkTable, request: Request) -> Counted:
-    """Return what was asked for, and how rows find their cell again."""
-    others = request.population
-    population = others.groups if isinstance(others, SparkTable) else None
-    return groups.count_source(source, request, population=population, what="frame")

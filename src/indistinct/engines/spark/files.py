@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from indistinct.engines.spark.estimating import join_words, words_of
 from indistinct.engines.spark.parcels import PART, join_tables, pack_parts, pack_table, unpack_parcels
 from indistinct.errors import InputError
-from indistinct.tables.hive import HivePartitions, constant_column
+from indistinct.tables.several import HivePartitions, constant_column
 
 NUMBER = "rows"
 # Rows that are read together.

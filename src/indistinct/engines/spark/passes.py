@@ -7,10 +7,10 @@ import logging
 import pickle
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,7 +22,15 @@ from indistinct.engines import part_rows
 from indistinct.engines.base import Sink, as_written
 from indistinct.engines.class_batches import Look
 from indistinct.engines.part_rows import Keep, Parting
-from indistinct.engines.passes import KeyPasses, PartedRows, Room, nothing_known, rows_of_parts
+from indistinct.engines.passes import (
+    CodedRows,
+    KeyPasses,
+    KeyPassesHere,
+    Pass,
+    TablePasses,
+    table_of_codes,
+    types_of_codes,
+)
 from indistinct.engines.spark.estimating import Smallest, merge_smallest, smallest_words
 from indistinct.engines.spark.files import FilePieces
 from indistinct.engines.spark.parcels import PARCEL, PARCELS, PARCELS_OF_SPARK, PART, pack_parts, part_frame
@@ -33,24 +41,14 @@ from indistinct.engines.spark.source import SparkTable, read_files
 from indistinct.engines.spark.worker import read_rows
 from indistinct.frequencies.passes import (
     KeyColumn,
-    KeyRanges,
     KeyTree,
-    KnownValues,
-    SampledRows,
-    Scale,
-    Segmented,
-    Segments,
-    Survey,
-    Within,
     key_matrix,
-    values_of,
 )
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.tables.domain import Domain
-from indistinct.tables.hive import find_partitions
-from indistinct.tables.several import files_of, require_unchanged
+from indistinct.tables.several import files_of, find_partitions, require_unchanged
 
 LOG = logging.getLogger("indistinct.passes")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
@@ -119,45 +117,31 @@ class PartsOfWorkers:
 
     def send(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Yield rows as parcels of the parts that are asked for."""
-        kinds = PartedRows((), self.columns, tuple(self.keys)).schema
+        types = types_of_codes(self.columns, self.keys)
         for table in read_rows(batches, self.pieces, self.read):
             keys = key_matrix(table, self.columns, range(len(self.columns)))
             parts = self.tree.parts_of(keys)
             chosen = np.flatnonzero(parts >= 0)
             codes = [domain.encode(table[key[0]]) for key, domain in self.keys.items()]
-            arrays = [*(keys[chosen, index] for index in range(len(self.columns))), *(each[chosen] for each in codes)]
-            rows = [pa.array(each).cast(kind.type) for each, kind in zip(arrays, kinds, strict=True)]
-            yield from pack_parts(pa.table(rows, schema=kinds), parts[chosen])
+            yield from pack_parts(table_of_codes(keys, codes, chosen, types), parts[chosen])
 
     def finish_parts(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
         """Yield what is made of each part, given the parcels of one after those of another."""
         parcels = (pair for batch in batches for pair in zip(batch[PART].to_pylist(), batch[PARCEL], strict=True))
         for part, own in groupby(parcels, key=lambda pair: pair[0]):
-            rows = PartOfTask((content for _, content in own), len(self.columns), tuple(self.keys))
+            rows = PartOfTask(self.columns, tuple(self.keys), (content for _, content in own))
             yield pack_answer(self.finish(rows, part), part)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartOfTask:
-    """The rows of one part, as keys and codes, that came to a task in parcels; they are read once."""
+class PartOfTask(CodedRows):
+    """The rows of one part that came to a task in parcels; they are read once."""
 
     parcels: Iterable[Any]
-    columns: int
-    keys: tuple[Key, ...]
 
-    def read(self, _part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
+    def read(self, part: int) -> Iterator[tuple[Codes, dict[Key, Codes]]]:
         """Yield the rows, some at a time."""
-        for content in self.parcels:
-            for batch in pa.ipc.open_stream(content.as_buffer()):
-                arrays = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
-                keys = np.stack([each.astype(np.uint64) for each in arrays[: self.columns]], axis=1)
-                yield keys, dict(zip(self.keys, arrays[self.columns :], strict=True))
-
-    def all(self, part: int) -> tuple[Codes, dict[Key, Codes]]:
-        """Return the rows together."""
-        pieces = list(self.read(part))
-        codes = {key: np.concatenate([own[key] for _, own in pieces]) for key in self.keys}
-        return np.concatenate([keys for keys, _ in pieces]), codes
+        return chain.from_iterable(self.read_batches(content.as_buffer()) for content in self.parcels)
 
 
 def pack_answer(answer: Any, number: int) -> pa.RecordBatch:
@@ -203,30 +187,18 @@ def ask_rows(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkTablePasses:
+class SparkTablePasses(TablePasses):
     """A table on a cluster that is passed over again and again."""
 
     by_others: ClassVar[bool] = True
-    """Whether other processes finish parts."""
 
-    source: SparkTable
-    room: Room
-
-    def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
-        """Return what is known of columns after one pass; those that are `named` must be known by all their values."""
-        nothing = nothing_known(self.source.arrow, columns, self.room, named=named)
-        found: dict[str, KnownValues] = ask_rows(
-            self.source, columns, partial(_ask_values, nothing), _merge_values, what="values"
-        )
-        return found
-
-    def ask(self, columns: Sequence[str], question: Question, merge: Merge, *, what: str) -> Any:
-        """Return what the rows of all tasks tell; one worker merges their answers, each of which may be large."""
-        return ask_rows(self.source, columns, question, merge, what=what, merged_by=1)
+    def ask(self, columns: Sequence[str], question: Question, merge: Merge, *, what: str, large: bool = False) -> Any:
+        """Return what the rows of all tasks tell; one worker merges answers that may be large."""
+        return ask_rows(self.source, columns, question, merge, what=what, merged_by=1 if large else None)
 
     def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkKeyPasses":
         """Return passes that see columns as keys, and codes of what a model looks at."""
-        return SparkKeyPasses(self.source, columns, keys)
+        return SparkKeyPasses(columns, keys, self.source)
 
     def publish_parts(
         self,
@@ -242,52 +214,21 @@ class SparkTablePasses:
         with require_unchanged(self.source.stamps):
             publish_parts(self.source, parting, finish, keep, done, sink, secret=secret, most=self.room.cells)
 
-    def rows_of_parts(self, tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int) -> Codes:
-        """Return how many rows each part has."""
-        question = partial(_count_parts, tree, columns, parts)
-        names = tuple(column.name for column in columns)
-        found: Codes = ask_rows(self.source, names, question, partial(np.sum, axis=0), what="rows of parts")
-        return found
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkKeyPasses:
-    """Passes over the rows of a table on a cluster, with the answers of `KeyPasses`."""
+class SparkKeyPasses(KeyPasses):
+    """Passes over the rows of a table on a cluster: each task asks its own rows."""
 
     source: SparkTable
-    columns: tuple[KeyColumn, ...]
-    keys: Mapping[Key, Domain]
 
-    def survey(self, tree: KeyTree, scale: Scale) -> Survey:
-        """Return the rows of each part, how far it reaches, and how its rows fall into buckets."""
-        found: Survey = self._ask("survey", (tree, scale), _merge_surveys)
-        return found
+    def ask(self, one: Pass[Any]) -> Any:
+        """Return what the rows of all tasks tell."""
+        question = partial(_ask_pass, self.columns, self.keys, one)
+        return ask_rows(self.source, self.names, question, one.merge, what=one.what)
 
-    def within(self, tree: KeyTree, ranges: KeyRanges) -> Within:
-        """Return what lies in one range of each part."""
-        found: Within = self._ask("within", (tree, ranges), Within.merged)
-        return found
-
-    def segments(self, tree: KeyTree, segments: Segments) -> Segmented:
-        """Return the rows, and the values that a model looks at, of segments of each part."""
-        found: Segmented = self._ask("segments", (tree, segments), Segmented.merged)
-        return found
-
-    def sample(self, limit: int) -> SampledRows:
-        """Return the rows whose content hashes to no more than a limit below 2^64."""
-        found: SampledRows = self._ask("sample", (limit,), SampledRows.merged)
-        return found
-
-    def behind(self, cuts: Sequence[Codes]) -> list[Codes]:
-        """Return, by column, the smallest key of all rows behind each of some ascending cuts."""
-        found: list[Codes] = self._ask("behind", (list(cuts),), _merge_behind)
-        return found
-
-    def _ask(self, method: str, arguments: tuple[Any, ...], merge: Merge) -> Any:
-        question = partial(_ask_pass, self.columns, self.keys, method, arguments)
-        return ask_rows(self.source, self._names(), question, merge, what=method)
-
-    def _names(self) -> tuple[str, ...]:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns that are read."""
         return tuple(dict.fromkeys([*(column.name for column in self.columns), *(key[0] for key in self.keys)]))
 
     @contextmanager
@@ -306,7 +247,7 @@ class SparkParts:
 
     def finish(self, work: Finish) -> Iterator[Any]:
         """Yield what is made of each part, from the first to the last."""
-        source, names = self.passes.source, self.passes._names()
+        source, names = self.passes.source, self.passes.names
         began, sender = time.perf_counter(), Sender(source.session)
         parting = PartsOfWorkers(
             source.schema_of(names), source.pieces_of(names), self.passes.columns, self.passes.keys, self.tree, work
@@ -348,22 +289,9 @@ def estimate_distinct(source: SparkTable, columns: Sequence[str]) -> tuple[int, 
     return whole.distinct, {name: own.distinct for name, own in zip(columns, each, strict=True)}
 
 
-def _ask_pass(
-    columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain], method: str, arguments: tuple[Any, ...], rows: TaskRows
-) -> Any:
+def _ask_pass(columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain], one: Pass[Any], rows: TaskRows) -> Any:
     """Return what one pass over the rows of a task tells."""
-    return getattr(KeyPasses(rows, columns, keys), method)(*arguments)
-
-
-def _count_parts(tree: KeyTree, columns: tuple[KeyColumn, ...], parts: int, rows: TaskRows) -> Codes:
-    return rows_of_parts(rows, tree, columns, parts)
-
-
-def _ask_values(known: dict[str, KnownValues], rows: TaskRows) -> dict[str, KnownValues]:
-    names = tuple(known)
-    for batch in rows.batches(names):
-        known = values_of(known, batch, names)
-    return known
+    return KeyPassesHere(columns, keys, rows).ask(one)
 
 
 def _ask_distinct(known: list[Smallest], rows: TaskRows) -> list[Smallest]:
@@ -378,15 +306,3 @@ def _look_at_rows(look: Look, rows: TaskRows) -> list[Any]:
 
 def _list_all(several: Sequence[list[Any]]) -> list[Any]:
     return list(chain.from_iterable(several))
-
-
-def _merge_values(several: Sequence[dict[str, KnownValues]]) -> dict[str, KnownValues]:
-    return {name: reduce(KnownValues.merged, [each[name] for each in several]) for name in several[0]}
-
-
-def _merge_surveys(several: Sequence[Survey]) -> Survey:
-    return reduce(Survey.plus, several)
-
-
-def _merge_behind(several: Sequence[list[Codes]]) -> list[Codes]:
-    return [np.minimum.reduce(own) for own in zip(*several, strict=True)]

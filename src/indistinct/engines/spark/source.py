@@ -1,7 +1,7 @@
 """A table that Spark reads where it lies: a frame, Parquet files, or an Arrow table."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
@@ -10,19 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.engines.base import place_of
+from indistinct.engines.base import is_spark_frame, place_of
 from indistinct.engines.groups import ValueGroups
-from indistinct.engines.home import is_spark_frame
 from indistinct.engines.spark.files import NUMBER, FilePiece, FilePieces, find_pieces, unite_groups, unite_parcels
 from indistinct.engines.spark.parcels import PARCELS_OF_SPARK, PART, part_frame, unpack_parcels
 from indistinct.engines.spark.session import import_pyspark, most_bytes, session_for, settings_of, shorten_errors
 from indistinct.engines.spark.types import arrow_schema, spark_schema, types_to_send
 from indistinct.errors import InputError, ParameterError
 from indistinct.tables.addresses import without_credentials
-from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.hive import HivePartitions, find_partitions
+from indistinct.tables.domain import Kind
 from indistinct.tables.lakes import at_address, find_kind
-from indistinct.tables.several import PARQUET, Stamp, files_of, kind_of_file
+from indistinct.tables.several import PARQUET, HivePartitions, Stamp, files_of, find_partitions, kind_of_file
 from indistinct.tables.snapshots import only_path
 from indistinct.tables.value import Reading, SourceDetails, Table, choose, is_table
 
@@ -56,16 +54,6 @@ class SparkTable(SourceDetails):
 
     def __repr__(self) -> str:
         return f"<SparkTable of {self.rows} rows: {', '.join(self.columns)}>"
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the column names in order."""
-        return tuple(self.arrow.names)
-
-    @property
-    def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
-        return {column.name: kind_of(column.type) for column in self.arrow}
 
     @property
     def session(self) -> Any:

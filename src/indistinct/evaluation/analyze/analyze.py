@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
-from indistinct.evaluation.analyze.bucketized import expected_answer, in_one_slice, rows_of_slice, strata
+from indistinct.evaluation.analyze.bucketized import expected_answer, rows_of_slice, strata
 from indistinct.evaluation.analyze.columns import (
     CategoryColumn,
     Floats,
@@ -41,7 +41,6 @@ from indistinct.evaluation.analyze.tables import (
 from indistinct.figures import plural
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
-from indistinct.recoding.outputs import MAIN
 from indistinct.release.published import Knowledge, Published, describe_release
 from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
@@ -184,11 +183,10 @@ class _Study:
 
     def run(self, one: Formula | Question) -> AnalysisResult:
         """Return one analysis before and after."""
-        buckets = self.given.buckets
         names = _columns_of(one)
-        if buckets is not None and len(names) > 1 and not in_one_slice(buckets, names):
+        if not self.given.structure.links(names):
             return self._run_over_slices(one)
-        table = self.released[MAIN] if buckets is None else rows_of_slice(self.released, buckets, *names)
+        table = rows_of_slice(self.released, self.given.structure, *names)
         read = {name: self._read(name, one, table) for name in names}
         columns, weights = order_rows(read, self._weights(table))
         before_side = original_side(columns, self._weights(self.original))
@@ -209,19 +207,17 @@ class _Study:
         return self._finish(result, one, columns, before_side)
 
     def _run_over_slices(self, one: Formula | Question) -> AnalysisResult:
-        buckets = self.given.buckets
-        assert buckets is not None  # noqa: S101  (asked by the caller)
         if isinstance(one, Formula) or len(_columns_of(one)) != 2 or self.weights is not None:
             raise ParameterError(
                 f"{one.text!r} needs columns of several slices, which the release does not link",
                 hint="inside a bucket it is not known which values belong together; tables of two columns and means by "
                 "group can be estimated",
             )
-        tables = {name: rows_of_slice(self.released, buckets, name) for name in _columns_of(one)}
+        tables = {name: rows_of_slice(self.released, self.given.structure, name) for name in _columns_of(one)}
         columns = {name: self._read(name, one, table) for name, table in tables.items()}
         side = original_side(columns, None)
         before = answer_original(one, side, columns)
-        after = expected_answer(one, columns, strata(tables, buckets))
+        after = expected_answer(one, columns, strata(tables, self.given.structure))
         note = "expected over buckets: inside a bucket the columns are taken to be independent"
         rows = (side.rows, next(iter(tables.values())).num_rows)
         return self._finish(_result(one, rows, before, after, (note,)), one, columns, side)

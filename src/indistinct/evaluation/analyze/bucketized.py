@@ -18,19 +18,25 @@ from indistinct.evaluation.analyze.result import Interval
 from indistinct.evaluation.analyze.tables import Question, interval_of_share
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import joined_components
-from indistinct.recoding.outputs import Buckets
+from indistinct.frequencies.structure import Structure
+from indistinct.recoding.outputs import MAIN
 from indistinct.schema import BUCKET, COUNT
 
 
-def rows_of_slice(tables: Mapping[str, pa.Table], buckets: Buckets, *columns: str) -> pa.Table:
-    """Return the rows, with their bucket, of the table and slice that has some columns; counted rows are repeated."""
+def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, *columns: str) -> pa.Table:
+    """Return the rows, with their bucket, of the table and slice that has some columns; counted rows are repeated.
+
+    Without slices, whole rows are published.
+    """
     name = columns[0]
-    if buckets.form == "multiset":
+    if structure.whole_rows:
+        return tables[MAIN]
+    if structure.multisets:
         raise ParameterError(
             "a release of multisets shows no rows of its quasi-identifiers",
             hint="query estimates counts and means from it",
         )
-    own = next((names for names in buckets.slices if set(columns) <= set(names)), None)
+    own = next((names for names in structure.slices if set(columns) <= set(names)), None)
     table = next((each for each in tables.values() if name in each.column_names), None)
     if table is None:
         raise ParameterError(
@@ -43,19 +49,14 @@ def rows_of_slice(tables: Mapping[str, pa.Table], buckets: Buckets, *columns: st
     return kept
 
 
-def in_one_slice(buckets: Buckets, names: tuple[str, ...]) -> bool:
-    """Return whether columns are in one slice, so that the release has their rows as the original does."""
-    return any(set(names) <= set(own) for own in buckets.slices)
-
-
-def strata(tables: Mapping[str, pa.Table], buckets: Buckets) -> dict[str, Integers]:
+def strata(tables: Mapping[str, pa.Table], structure: Structure) -> dict[str, Integers]:
     """Return for each column the stratum of each row of its table: its bucket and what both tables show of it.
 
     Tables of slices that are connected by others alone are refused: these others tell how they depend on each other.
     """
     first, second = tables.values()
     shared = [name for name in first.column_names if name in second.column_names]
-    groups = [{buckets.slices[join.index] for join in group} for group in joined_components(buckets.slices)]
+    groups = [{structure.slices[join.index] for join in group} for group in joined_components(structure.slices)]
     own = {tuple(name for name in each.column_names if name != BUCKET) for each in tables.values()}
     if shared == [BUCKET] and any(own <= group for group in groups):
         raise ParameterError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from indistinct.document.blocks import ABSENT, Block, Document, Grid, document, grid, listing
 from indistinct.document.result import Result
+from indistinct.document.translation import Own
 from indistinct.drawing.charts import COLOURS, Chart, altair, draw
 from indistinct.figures import percent, plural, short
 
@@ -229,7 +230,7 @@ class Analyses(Result):
 def _term_grid(one: AnalysisResult) -> Grid:
     rows = [
         (
-            term.name,
+            Own(term.name),
             _spell_interval(term.before),
             _spell_interval(term.after),
             ABSENT if term.overlap is None else percent(term.overlap),

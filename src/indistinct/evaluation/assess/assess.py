@@ -68,10 +68,6 @@ from indistinct.schema import Schema, did_you_mean, require_schema
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
-IN_BUCKETS = (
-    "classes are buckets: figures count the rows that a person may be among. Buckets publish quasi-identifiers "
-    "unmodified, so population matches and the part of single columns do not apply"
-)
 NOT_KEPT = (
     "the release keeps no original of sensitive columns that the model does not look at: give the original to compare "
     "both"
@@ -216,7 +212,9 @@ def assess(
     )
     figures = _figures(after, risk, release, pseudonyms=tuple(pseudonyms))
     verdict = verdict_of(figures, chosen, attacks=attack_figures(attacks))
-    return Assessment(risk, float(limit), figures, verdict, first, _practice(after, risk), notes, after.evidence.form)
+    return Assessment(
+        risk, float(limit), figures, verdict, first, _practice(after, risk), notes, after.evidence.structure.form
+    )
 
 
 def _is_release(table: Any, known: Knowledge) -> bool:
@@ -286,7 +284,7 @@ def _figures(
         identifiers_shown(table, pseudonyms=pseudonyms),
         None if release is None else _holds(release),
         people_in_several(table),
-        "bucket" if table.in_buckets else "class",
+        table.evidence.structure.unit,
         () if release is None else _subsets(release),
         identifying=risk.identifying,
     )
@@ -376,8 +374,7 @@ def _notes(
     """Return what a reader must know to understand the figures."""
     notes = list(after.notes)
     notes += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
-    if after.in_buckets:
-        notes.append(IN_BUCKETS)
+    notes += after.evidence.notes
     if after.people:
         notes.append(ONCE)
         in_rows = [name for name in after.schema.sensitive if not after.counts_people_of(name)]
@@ -404,12 +401,12 @@ def risk_of(
         smallest=int(classes.members.min()) if len(classes) else 0,
         uniques=uniques(classes),
         prosecutor=alone,
-        journalist=alone if risk is None or table.in_buckets else risk,
+        journalist=alone if risk is None or not table.labeled else risk,
         marketer=alone.average if look_alikes is None else marketer(classes, look_alikes),
         sizes=class_sizes(classes),
         sensitive=tuple(_disclosure(table, name, wanted) for name in table.schema.sensitive) if len(classes) else (),
     )
-    if table.in_buckets or not len(classes):
+    if not table.labeled or not len(classes):
         return figures
     cells, fraction = table.cells(classes), 0.01 if beyond.estimates is None else beyond.estimates.sampling_fraction
     tell = wanted.progress
@@ -473,5 +470,5 @@ def _disclosure(table: AssessedTable, column: str, wanted: Wanted) -> AttributeD
         classes_for,
         ordered=table.is_ordered(column),
         people=table.counts_people_of(column),
-        name_class=class_namer(table) if (table.published or wanted.show_values) and not table.in_buckets else None,
+        name_class=class_namer(table) if (table.published or wanted.show_values) and table.labeled else None,
     )

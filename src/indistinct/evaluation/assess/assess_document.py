@@ -21,9 +21,11 @@ from indistinct.document.blocks import (
     grid,
     listing,
 )
+from indistinct.document.translation import Own
 from indistinct.evaluation.verdict import verdict_blocks
 from indistinct.evaluation.verdict_line import STATES
 from indistinct.figures import number, percent, plural, short
+from indistinct.frequencies.structure import unit_of, units_of
 
 TELLING = 0.5
 """From this share of a sensitive value on, the classes that tell most of it are shown."""
@@ -81,8 +83,8 @@ def assess_document(found: JsonValues, *, name: str = "", with_classes: bool = T
 
 def words_of_groups(found: JsonValues) -> dict[str, str]:
     """Return the words for rows with equal quasi-identifiers, or for buckets, and for what is counted."""
-    group, groups = ("class", "classes") if found.at("form") is None else ("bucket", "buckets")
-    return {"group": group, "groups": groups, "unit": str(found.at("unit"))}
+    form = found.at("form")
+    return {"group": unit_of(form), "groups": units_of(form), "unit": str(found.at("unit"))}
 
 
 def size_in_words(found: JsonValues) -> str:
@@ -235,7 +237,7 @@ def worst_grid(found: JsonValues, name: str) -> Grid:
     unit = str(found.at("unit"))
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(worst):
-        shown = ["missing" if value is None else str(value) for value in each["values"].values()]
+        shown = ["missing" if value is None else Own(value) for value in each["values"].values()]
         path = ("sensitive", name, "worst", index)
         figures = (found.figure(*path, "members"), found.figure(*path, "largest_share", words=percent))
         rows.append((*shown, *figures, found.figure(*path, "distinct")))

@@ -17,9 +17,8 @@ from indistinct.evaluation.assess.individual import weight_keys
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
-from indistinct.hierarchy.binding import ROOT
 from indistinct.hierarchy.builders import declared_order
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.hierarchy.value import ROOT, Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople
@@ -80,14 +79,14 @@ class AssessedTable:
         return self.classes.members_of(np.ones(len(self.evidence.sizes), dtype=bool))
 
     @property
-    def in_buckets(self) -> bool:
-        """Whether links are broken, so that classes are buckets."""
-        return self.evidence.form is not None
+    def labeled(self) -> bool:
+        """Whether it was counted which label of every quasi-identifier each class shows; buckets show none."""
+        return bool(self.evidence.counted.frequencies.names)
 
     @property
     def whole_rows(self) -> Source | None:
         """Return the table where it shows whole rows; None for buckets, and for a table that is not there or empty."""
-        return None if self.in_buckets or not self.evidence.rows else self.source
+        return self.source if self.labeled and self.evidence.rows else None
 
     @property
     def columns(self) -> dict[str, list[str]]:
@@ -198,9 +197,9 @@ def release_table(
 ) -> AssessedTable:
     """Return a release that was made here; `before` is its original, where that is given once more."""
     schema, check = release.check.schema, release.check
-    published = published_tables(release.tables, release.buckets)
+    published = published_tables(release.tables, release.structure)
     engine, source = published.engine, published.sources[MAIN]
-    if release.buckets is not None:
+    if release.structure.buckets is not None:
         if before is not None:
             _same_original(before.evidence.counted, check.reference)
         return bucket_table(published, schema, reference=check.reference)
@@ -237,7 +236,7 @@ def published_table(
             f"the release has {source.rows:,} rows; the original has {original.rows:,}",
             hint="check that this is the original of this release",
         )
-    if published.buckets is not None:
+    if published.structure.buckets is not None:
         return bucket_table(published, schema, reference=None, original=whole)
     if original is None or whole is None:
         return plain_table(source, published.engine, schema, published=True, hierarchies=hierarchies, weights=weights)
@@ -290,7 +289,7 @@ def _appearance(table: AssessedTable, *, weights: str | None, pseudonyms: Sequen
     source, named = table.source, [name for name in pseudonyms if name in columns]
     domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
     shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
-    return appearance_of(table.schema, {MAIN: columns}, table.evidence.buckets, pseudonyms=shown)
+    return appearance_of(table.schema, {MAIN: columns}, table.evidence.structure, pseudonyms=shown)
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:

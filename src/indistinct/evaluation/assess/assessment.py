@@ -20,6 +20,7 @@ from indistinct.evaluation.assess.reidentification import ClassSizes, Reidentifi
 from indistinct.evaluation.assess.special_uniques import SpecialUniques
 from indistinct.evaluation.verdict import Figures, Verdict
 from indistinct.frequencies.singled_out import SingledOut
+from indistinct.frequencies.structure import units_of
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.inspection.unique_sets import MinimalUniques
 from indistinct.models.uniqueness_estimators import UniquenessEstimates
@@ -164,8 +165,7 @@ class Assessment(Result):
         """Return how large classes are, before and after where both are known; needs the extra `report`."""
         sides = {} if self.before is None else {"before": self.before.sizes.histogram}
         sides["after" if sides else "table"] = self.risk.sizes.histogram
-        groups = "classes" if self.form is None else "buckets"
-        return Chart(draw_class_sizes(sides, k=None, groups=groups, unit=self.risk.unit))
+        return Chart(draw_class_sizes(sides, k=None, groups=units_of(self.form), unit=self.risk.unit))
 
     @property
     def gate(self) -> Gate | None:

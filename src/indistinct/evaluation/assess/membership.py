@@ -8,7 +8,7 @@ is behind. Many fake tuples, and as many matching buckets for fake as for origin
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,14 +21,14 @@ from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.slices import KNOWN, Slice, join_slices
+from indistinct.frequencies.structure import Unit
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, run_starts, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.columns import columns_of
-from indistinct.recoding.outputs import Buckets
 from indistinct.release.opening import require_original
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.release.sources import Engine, Source, bytes_of, open_source
+from indistinct.release.sources import bytes_of, open_source
 from indistinct.schema import Schema
 from indistinct.view.cover import Cover, cover_of_codes, cover_of_each
 from indistinct.view.read_back import cover_of, output_names
@@ -49,6 +49,12 @@ UNMET = 3.0
 FOR_TUPLES, TUPLE = 0.2, 24
 # What a class and a combination of the original take for each column while they are matched, about, in bytes.
 CLASS, CELL = 150, 50
+
+KINDS: Mapping[Unit, Mapping[str, bool]] = {
+    "class": {"quasi-identifiers": True},
+    "bucket": {"all attributes": False, "without sensitive ones": True},
+}
+"""The kinds of tuples that an attacker may know, and whether these are of quasi-identifiers only."""
 
 Histogram = tuple[tuple[str, float], ...]
 
@@ -357,27 +363,19 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    if opened.buckets is not None:
-        engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
-        shown, originals = _buckets(opened, opened.buckets, engine, whole, quasi_only=quasi_only, limit=limit)
-    else:
-        shown, originals = _classes(opened)
+    shown, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
     return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
 
 
 def membership_by_kind(opened: Published) -> dict[str, Membership]:
     """Return how well a release hides who is in it for each kind of tuples that an attacker may know."""
-    if opened.buckets is None:
-        return {"quasi-identifiers": membership_of(opened)}
-    kinds = {"all attributes": False, "without sensitive ones": True}
-    return {kind: membership_of(opened, quasi_only=alone) for kind, alone in kinds.items()}
+    return {kind: membership_of(opened, quasi_only=alone) for kind, alone in KINDS[opened.structure.unit].items()}
 
 
-def _buckets(
-    opened: Published, buckets: Buckets, engine: Engine, whole: Source, *, quasi_only: bool, limit: int
-) -> tuple[tuple[Cover, ...], Codes]:
-    schema = opened.schema
-    require_original(buckets, whole.columns)
+def _buckets(opened: Published, quasi_only: bool, limit: int) -> tuple[tuple[Cover, ...], Codes]:
+    schema, structure = opened.schema, opened.structure
+    engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
+    require_original(structure, whole.columns)
     keys = tuple((name,) for name in schema.sensitive)
     known = (*schema.quasi, *schema.insensitive)
     reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
@@ -388,7 +386,7 @@ def _buckets(
     for each in join_slices(kept, most=limit):
         wanted = each.names
         mine, theirs = evidence.compared(each, wanted, whole=not quasi_only)
-        if (theirs < 0).any() or set(wanted) & set(buckets.generalized):
+        if (theirs < 0).any() or set(wanted) & set(structure.generalized):
             raise InputError(
                 f"the column of {', '.join(map(repr, wanted))} does not show the values of the original",
                 hint="membership can be measured where values are published unmodified",
@@ -398,7 +396,7 @@ def _buckets(
     return _covers(slices), np.stack(originals, axis=1)
 
 
-def _classes(opened: Published) -> tuple[tuple[Cover, ...], Codes]:
+def _classes(opened: Published, _quasi_only: bool, _limit: int) -> tuple[tuple[Cover, ...], Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     source, schema, hierarchies = opened.main, opened.schema, opened.used_hierarchies
     counted = opened.cells_of_original("membership_of")
@@ -412,6 +410,13 @@ def _classes(opened: Published) -> tuple[tuple[Cover, ...], Codes]:
         _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
     covers = cover_of(found.table, columns, schema=schema)
     return covers, counted.frequencies.vectors
+
+
+_READERS: Mapping[Unit, Callable[[Published, bool, int], tuple[tuple[Cover, ...], Codes]]] = {
+    "class": _classes,
+    "bucket": _buckets,
+}
+"""What matches tuples, and the tuples of the original in the same codes, by what a release consists of."""
 
 
 def _require_room(classes: int, cells: int, columns: int, allowed: int) -> None:

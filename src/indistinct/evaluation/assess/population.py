@@ -37,7 +37,7 @@ class KnownPopulation:
 
         Raises `InputError` if a class has more members than the population has matches.
         """
-        if self.counted is None or table.in_buckets or not table.evidence.rows:
+        if self.counted is None or not table.labeled or not table.evidence.rows:
             return None
         found = look_alikes(
             table.evidence.counted,

@@ -189,7 +189,7 @@ def _in_slices(table: AssessedTable) -> SingledOut | None:
     An attacker who knows values of several slices finds the buckets that have all of them. A value that no other row
     of its bucket has may then be found, so that with several slices these rows are the upper bound.
     """
-    rows, generalized = table.evidence.rows, set(table.evidence.generalized)
+    rows, generalized = table.evidence.rows, set(table.evidence.structure.generalized)
     found, in_bucket = [], 0
     for each in table.evidence.slices:
         names = [name for name in each.names if name not in table.schema.sensitive and name not in generalized]

@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import NO_BUDGET, Budget
@@ -28,10 +28,11 @@ from indistinct.document.blocks import (
 )
 from indistinct.document.result import Result
 from indistinct.figures import number, percent, short
+from indistinct.frequencies.structure import Units, units_of
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.stages import Progress as Progress
 from indistinct.models.base import Model
-from indistinct.parameters import check_parameters
+from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
@@ -107,9 +108,9 @@ class Target:
     learned: dict[Hashable, Any] = field(default_factory=dict)
 
     @property
-    def form(self) -> "Form":
+    def form(self) -> Units:
         """How the release shows its rows."""
-        return "classes" if self.published.buckets is None else "buckets"
+        return units_of(self.published.structure.form)
 
     def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
         """Return what was computed under a name, computing it when it is first asked for."""
@@ -133,9 +134,10 @@ class Tally:
 
 
 BEYOND_CHANCE = (
-    "The baseline is what guessing achieves without the release, the control what the attack achieves for people who "
-    "are not in it. The risk is the share that it finds beyond the control, or all that it finds without one. An "
-    "attack beats chance where it does better than both, with a confidence of 95 %."
+    "The share is what an attack finds of all attempts, the baseline what guessing achieves without the release, the "
+    "control what the attack achieves for people who are not in it. Beyond control is the risk: what it finds of those "
+    "whom the control misses, or all that it finds without a control. An attack beats chance where it does better than "
+    "both, with a confidence of 95 %."
 )
 
 
@@ -143,9 +145,18 @@ def outcome_blocks(found: JsonValues) -> list[Block]:
     """Return what attacks achieve, as a table and in sentences; `found` has the `outcomes` as JSON values."""
     outcomes = found.at("outcomes")
     rows: list[tuple[Cell, ...]] = [_outcome_row(found, index) for index in range(len(outcomes))]
-    headings = ("attack", "beats chance", "found", "baseline", "control", "risk", "95 % interval")
+    headings = (
+        "attack",
+        "beats chance",
+        "found",
+        "share",
+        "baseline",
+        "control",
+        "beyond control",
+        "its 95 % interval",
+    )
     caption = "What attacks achieve, with a confidence of 95 %"
-    table = grid(caption, headings, rows, right=headings[2:6])
+    table = grid(caption, headings, rows, right=headings[2:7])
     none = "No attack was through in time." if found.at("left_out") else "No attack was tried."
     blocks: list[Block] = [table, Paragraph(BEYOND_CHANCE)] if rows else [Notice(none)]
     if found.at("sample"):
@@ -173,6 +184,7 @@ def _outcome_row(found: JsonValues, index: int) -> tuple[Cell, ...]:
         str(found.at("outcomes", index, "attack")),
         figure("succeeds", lambda value: "YES" if value else "no"),
         figure("successes", lambda value: f"{number(round(value, 1))} of {short(attempts)}"),
+        figure("successes", lambda value: percent(value / attempts) if attempts else ABSENT),
         figure("baseline"),
         figure("control", absent="none"),
         figure("risk"),
@@ -283,15 +295,14 @@ NEEDED = {
 """What the parts of a target are, in words, and how they are given."""
 
 
-Form = Literal["classes", "buckets"]
-OTHER_FORM: Mapping[Form, str] = {
+OTHER_FORM: Mapping[Units, str] = {
     "buckets": "it is in buckets, and its values are not generalized",
     "classes": "it is in classes, and the attack deals values out inside buckets",
 }
 """Why an attack on the other form does not apply to a release, by the release's form."""
 
 
-class Attack(ABC):
+class Attack(WithDocumentedParameters, ABC):
     """An attack: a frozen value with its parameters.
 
     `needs` names the parts of a target without which it cannot run, such as `original`, and `form` how the release must
@@ -301,7 +312,7 @@ class Attack(ABC):
     __slots__ = ()
     name: ClassVar[str]
     needs: ClassVar[tuple[str, ...]] = ()
-    form: ClassVar[Form | None] = None
+    form: ClassVar[Units | None] = None
 
     def __post_init__(self) -> None:
         check_parameters(self)

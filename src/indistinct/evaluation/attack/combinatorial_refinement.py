@@ -17,8 +17,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.evaluation.attack.base import Attack, Form, Outcome, Progress, Target
+from indistinct.evaluation.attack.base import Attack, Outcome, Progress, Target
 from indistinct.evaluation.attack.finer import Claims, ShownClasses, judge, shown_classes
+from indistinct.frequencies.structure import Units
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Parameter, Whole
@@ -36,7 +37,7 @@ class CombinatorialRefinement(Attack):
 
     name: ClassVar[str] = "combinatorial-refinement"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    form: ClassVar[Form | None] = "classes"
+    form: ClassVar[Units | None] = "classes"
     k: Annotated[int | None, Parameter("Known k", "The k of the release, where the attacker knows it.", Whole())] = None
 
     def refusal(self, target: Target) -> str | None:

@@ -13,13 +13,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.errors import InputError, ParameterError, UnseenValueError
-from indistinct.evaluation.attack.base import Attack, Form, Outcome, Progress, Tally, Target, against, share_of, wilson
+from indistinct.evaluation.attack.base import Attack, Outcome, Progress, Tally, Target, against, share_of, wilson
 from indistinct.evaluation.attack.crowd import not_contained, table_of, translate_column
 from indistinct.evaluation.attack.matching import evidence_of
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice
+from indistinct.frequencies.structure import Units
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.parameters import Number, Parameter, Whole
 from indistinct.release.sources import Source, count_source
@@ -43,7 +44,7 @@ class DeFinetti(Attack):
 
     name: ClassVar[str] = "definetti"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    form: ClassVar[Form | None] = "buckets"
+    form: ClassVar[Units | None] = "buckets"
     rounds: Annotated[int, Parameter("Rounds", "Rounds of learning; 30 are enough.", Whole())] = 30
     prior: Annotated[
         float,
@@ -55,16 +56,16 @@ class DeFinetti(Attack):
 
     def refusal(self, target: Target) -> str | None:
         """Return why the attack does not apply: it wants buckets in which values are separated from people."""
-        buckets, missing = target.published.buckets, Attack.refusal(self, target)
-        if buckets is None or missing is not None:
+        structure, missing = target.published.structure, Attack.refusal(self, target)
+        if missing is not None:
             return missing
-        if buckets.form == "multiset":
+        if structure.multisets:
             return "its multisets do not show which values belong to one person"
         if not target.schema.sensitive:
             return "it has no sensitive column"
         if self.sensitive is not None and self.sensitive not in target.schema.sensitive:
             return f"its sensitive columns are {', '.join(target.schema.sensitive)}"
-        if _widest(buckets.slices, self._column(target), buckets.generalized) is None:
+        if _widest(structure.slices, self._column(target), structure.generalized) is None:
             return "no column without the sensitive one shows its values as they were"
         return None
 
@@ -74,7 +75,7 @@ class DeFinetti(Attack):
     def run(self, target: Target) -> Outcome:
         """Return how many sensitive values are guessed, and how many a random guess inside the bucket would give."""
         evidence, column = evidence_of(target), self._column(target)
-        chosen = _widest(evidence.buckets.slices, column, evidence.buckets.generalized)
+        chosen = _widest(evidence.structure.slices, column, evidence.structure.generalized)
         assert chosen is not None  # noqa: S101  (the refusal says so)
         shown = next(each for each in evidence.slices if each.names == chosen)
         values = next(each for each in evidence.slices if column in each.names)

@@ -16,8 +16,9 @@ from typing import ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import AlgorithmTraits
-from indistinct.evaluation.attack.base import Attack, Form, Outcome, Target
+from indistinct.evaluation.attack.base import Attack, Outcome, Target
 from indistinct.evaluation.attack.finer import Claims, ShownClasses, judge, shown_classes, stays_whole
+from indistinct.frequencies.structure import Units
 from indistinct.hierarchy.value import Taxonomy
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.view.meanings import Members, Node, Span, has_ends_between_values
@@ -35,7 +36,7 @@ class Downcoding(Attack):
 
     name: ClassVar[str] = "downcoding"
     needs: ClassVar[tuple[str, ...]] = ("original",)
-    form: ClassVar[Form | None] = "classes"
+    form: ClassVar[Units | None] = "classes"
 
     def run(self, target: Target) -> Outcome:
         """Return how many generalized cells come back finer than they were published."""

@@ -25,6 +25,7 @@ from indistinct.evaluation.attack.crowd import (
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice, together
+from indistinct.frequencies.structure import Unit
 from indistinct.machine.arrays import Codes, run_entries, starts_of
 from indistinct.machine.ordering import distinct, distinct_with_places
 from indistinct.release.sources import count_source
@@ -72,7 +73,7 @@ class Groups:
 
 def groups_of(target: Target, sensitive: str | None = None) -> Groups:
     """Return the groups of a release, and in them the values of a sensitive column."""
-    read = _classes if target.published.buckets is None else _of_buckets
+    read = _READERS[target.published.structure.unit]
     return target.once(("groups", sensitive), lambda: read(target, sensitive))
 
 
@@ -149,9 +150,13 @@ def _shared(evidence: BucketEvidence) -> list[Slice]:
     return found
 
 
+_READERS: Mapping[Unit, Callable[[Target, str | None], Groups]] = {"class": _classes, "bucket": _of_buckets}
+"""How groups are read, by what a release consists of."""
+
+
 def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> dict[str, Codes]:
     """Return the quasi-identifiers of a slice that are published unmodified, in the codes of people."""
-    generalized = set(evidence.buckets.generalized)
+    generalized = set(evidence.structure.generalized)
     domains = {column.name: column.domain for column in columns_known(target)}
     return {
         name: evidence.known[name].translate(domains[name], empty=True)[each.codes[name]]

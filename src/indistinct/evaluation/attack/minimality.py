@@ -67,7 +67,7 @@ class Minimality(Attack):
             return missing
         model, algorithm = _model_and_algorithm(target)
         looked_at = _sensitive_keys(model, algorithm)
-        if target.published.buckets is not None or algorithm.traits.splits:
+        if not target.published.structure.whole_rows or algorithm.traits.splits:
             return "it parts rows with equal values, and the attack needs classes that follow from them"
         if algorithm.traits.draws:
             return "the algorithm draws at random, and the table alone does not decide what it publishes"

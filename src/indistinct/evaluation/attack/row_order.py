@@ -122,10 +122,9 @@ def _kinds(target: Target, published: pa.Table) -> Iterator[_Kinds]:
         classes = (groups.class_of_row, known)
         yield (*_together(published, original, plain, classes), 0)
         return
-    buckets = target.published.buckets
-    assert buckets is not None  # noqa: S101  (else they were classes)
-    for index, names in enumerate(buckets.slices):
-        exact = buckets.form != "multiset" and not set(names) & set(buckets.generalized)
+    structure = target.published.structure
+    for index, names in enumerate(structure.slices):
+        exact = not structure.multisets and not set(names) & set(structure.generalized)
         if exact and all(name in published.column_names and name in original.column_names for name in names):
             yield (*_together(published, original, list(names)), index)
 

@@ -19,9 +19,8 @@ from indistinct.machine.stages import Progress
 from indistinct.metrics.base import Metric
 from indistinct.metrics.buckets import measure_buckets
 from indistinct.metrics.information import AverageClassSize
-from indistinct.metrics.loss import ILoss, Loss
-from indistinct.metrics.measurements import Measurements, measure_all
-from indistinct.metrics.registry import metric_of, standard_metrics
+from indistinct.metrics.loss import Loss
+from indistinct.metrics.registry import Measurements, measure_all, metric_of, standard_metrics
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.outputs import Assignment, PublishedColumn
@@ -115,8 +114,9 @@ def _measure(
     if published.sums:
         return _measure_by_part(published, metrics)
     unit = published.k if k is None else k
-    if published.buckets is not None:
-        return measure_buckets(published.tables.in_buckets(published.schema).links, k=unit)
+    links = published.tables.links(published.schema)
+    if links is not None:
+        return measure_buckets(links, k=unit)
     chosen = standard_metrics(k=unit, target=target) if metrics is None else _parse_metrics(metrics, k=unit)
     if published.release is not None:
         return _measure_release(assignment_of(published), chosen, given=metrics is not None)
@@ -136,7 +136,7 @@ def _measure_release(assignment: Assignment, chosen: Sequence[Metric], *, given:
     """Return metrics of a release in classes, whose cells were counted or were too many for that."""
     if not assignment.frequencies.of_classes:
         return measure_all(assignment, chosen)
-    left_out = [metric for metric in chosen if metric.compares_cells or isinstance(metric, ILoss)]
+    left_out = [metric for metric in chosen if metric.compares_cells or metric.counts_values]
     if left_out and given:
         raise ParameterError(
             f"{left_out[0].name} cannot be measured on a release that was made round by round: {NOT_COUNTED}",
@@ -149,14 +149,12 @@ def _measure_release(assignment: Assignment, chosen: Sequence[Metric], *, given:
 def _measure_by_part(published: Published, metrics: Sequence[Metric | str] | None) -> Measurements:
     """Return the metrics that were added up while a release was made part by part."""
     certificate, k = published.certificate, published.k
-    rows, classes = certificate["rows"], np.array([certificate["classes"]])
+    rows, classes = certificate["rows"], certificate["classes"]
     pairs = []
     for metric in standard_metrics(k=k) if metrics is None else _parse_metrics(metrics, k=k):
-        if metric.name in published.sums:
-            pairs.append((metric.name, published.sums[metric.name]))
-        elif isinstance(metric, AverageClassSize):
-            mean = metric.of_counts(classes, np.zeros(1), released=np.array([rows]), rows=rows)
-            pairs.append((metric.name, float(mean[0])))
+        value = published.sums.get(metric.name, metric.of_class_number(classes, released=rows, rows=rows))
+        if value is not None:
+            pairs.append((metric.name, value))
         elif metrics is not None:
             raise ParameterError(
                 f"{metric.name} does not add up over the parts of a release that was made part by part",

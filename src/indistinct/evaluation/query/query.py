@@ -19,6 +19,7 @@ from indistinct.evaluation.query.workload import WorkloadErrors, errors_of
 from indistinct.frequencies.count import Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import Slice
+from indistinct.frequencies.structure import Buckets
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
@@ -28,11 +29,10 @@ from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, Query, check_columns
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.assign import domains_of
-from indistinct.recoding.columns import QuasiColumn, columns_of
+from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.label_spans import behind_a_zero
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
-from indistinct.recoding.outputs import ENDS, Buckets
+from indistinct.recoding.outputs import ENDS
 from indistinct.release.opening import OpenedTables
 from indistinct.release.published import Beside, Knowledge, Published, describe_release
 from indistinct.release.sources import closes_sources, open_source
@@ -195,8 +195,9 @@ def published_rows(
     notes = (UNKNOWN_SUPPRESSION,) if about.suppressed is None else ()
     known = {name: _limits(column.domain) for name, column in about.columns.items()}
     limits = {**about.limits, **{name: ends for name, ends in known.items() if ends is not None}}
-    if published.buckets is not None:
-        shown = _in_buckets(published, published.buckets, schema, queries, about=about)
+    buckets = published.structure.buckets
+    if buckets is not None:
+        shown = _in_buckets(published, buckets, schema, queries, about=about)
         return PublishedRows(shown, about.suppressed, about.trusted_means, notes, limits)
     table = open_table(published.main, published=True).data
     roles = published_schema(schema, table.column_names)
@@ -270,7 +271,7 @@ def _in_buckets(
     about: QueryContext,
 ) -> View:
     evidence = published.in_buckets(schema, light=False)
-    listed = [name for each in buckets.slices for name in each]
+    listed = buckets.attributes
     asked = _columns_asked_about(queries, listed, schema)
     names = [*asked, *(name for name in dict.fromkeys(listed) if listed.count(name) > 1 and name not in asked)]
     columns: dict[str, ShownColumn] = {}
@@ -298,7 +299,7 @@ def _bucket_column(
         labels, places = _quasi(table, name, roles, replace(about, forms=INTERVALS), ())
         return labels, places[codes]
     known = about.columns.get(name)
-    if buckets.form == "multiset" and name not in schema.sensitive:
+    if buckets.multisets and name not in schema.sensitive:
         own = known.domain if known is not None else _read_types(domain)
         places = domain.translate(own, empty=True)
         if places.min(initial=0) < 0:
@@ -341,12 +342,8 @@ def _with_original(about: QueryContext, published: Published, queries: Sequence[
     domains = engine.count(source, Request(names, hierarchies=about.hierarchies, published=True)).domains
     others = [domain for domain in domains if domain.column not in schema.quasi]
     limits = {domain.column: ends for domain in others if (ends := _limits(domain)) is not None}
-    quasi = [domain for domain in domains if domain.column in (*schema.quasi, *_attributes(published.tables))]
+    quasi = [domain for domain in domains if domain.column in (*schema.quasi, *published.structure.attributes)]
     return replace(about, columns=_columns(quasi, about.hierarchies), limits=limits)
-
-
-def _attributes(published: OpenedTables) -> tuple[str, ...]:
-    return () if published.buckets is None else tuple(name for each in published.buckets.slices for name in each)
 
 
 def _columns(domains: Iterable[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, QuasiColumn]:

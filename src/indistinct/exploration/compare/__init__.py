@@ -1,1 +1,1 @@
-"""Algorithms, models and budgets compared on one table: a grid of releases that are made, judged and thrown away."""
+"""Compare algorithms, models and suppression limits on one table: a grid of releases that are judged and discarded."""

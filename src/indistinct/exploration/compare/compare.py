@@ -1,4 +1,4 @@
-"""Compare algorithms, models and budgets on one table: what became of every point, and which no other one beats."""
+"""Compare algorithms, models and suppression limits on one table: the result of every point, and the Pareto front."""
 
 import csv
 import io
@@ -62,13 +62,13 @@ class Comparison:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many points are done, infeasible and failed."""
+        """The number of points that are done, infeasible and failed."""
         states = [trial.state for trial in self.trials]
         return {state: states.count(state) for state in ("done", "infeasible", "failed")}
 
     @property
     def exit_code(self) -> int:
-        """0 where some point has a release, else that of the errors: infeasible if all are."""
+        """0 if some point has a release, otherwise that of the errors: infeasible if all are."""
         counts = self.counts
         if counts["done"]:
             return 0
@@ -77,7 +77,7 @@ class Comparison:
     def best(self, metric: str | None = None) -> Trial:
         """Return the trial that is best under a metric, the first one by default; of equals the first.
 
-        Raises `InfeasibleError` where no trial has a release that the metric says something of.
+        Raises `InfeasibleError` where no trial has a release to which the metric applies.
         """
         name = self._name_of_metric(metric)
         sign = -1 if self.metrics[name] == "max" else 1
@@ -90,9 +90,9 @@ class Comparison:
         return min(ranked, key=lambda each: each[0])[1]
 
     def pareto(self, metric: str | None = None, *, risk: Risk = "highest") -> list[Trial]:
-        """Return the trials that no other one beats in metric and risk together, the best metric first.
+        """Return the Pareto front of metric and risk, the best metric first.
 
-        Of trials that are equal in both the first one is named. Those that the metric says nothing of are left out.
+        Of trials that are equal in both, the first is included. Trials to which the metric does not apply are left out.
         """
         name = self._name_of_metric(metric)
         sign = -1 if self.metrics[name] == "max" else 1
@@ -110,7 +110,10 @@ class Comparison:
         return front
 
     def table(self) -> list[dict[str, Any]]:
-        """Return one row a point, ready for a frame: its figures, each metric, and whether it is on the front."""
+        """Return one row per point, ready for a frame.
+
+        Its figures, each metric, and whether it is on the Pareto front.
+        """
         front = {id(trial) for trial in self.pareto()}
         return [
             {
@@ -134,7 +137,7 @@ class Comparison:
         return {"input": self.name, "rows": self.rows, "metrics": dict(self.metrics), **self.counts, "points": points}
 
     def to_csv(self) -> str:
-        """Return one line a point, below a line of names."""
+        """Return one line per point, after a line of names."""
         rows, text = self.table(), io.StringIO()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -152,7 +155,7 @@ class Comparison:
 
 
 def python_call(point: Point) -> str:
-    """Return how the release of a point is made in Python, with the table, roles and hierarchies that were compared.
+    """Return the Python call that makes the release of a point, with the compared table, roles and hierarchies.
 
     >>> python_call(Point("mondrian", "k-anonymity:k=5"))
     "ind.anonymize(table, schema, hierarchies=hierarchies, model='k-anonymity:k=5', algorithm='mondrian')"
@@ -285,7 +288,7 @@ def compare(
 
 
 def _points_tried(job: Job, points: Sequence[Point]) -> Iterator[Point]:
-    """Yield points with the algorithms among which theirs chooses."""
+    """Yield the points with each algorithm that chooses among others replaced by these."""
     for point in points:
         varied = replace(job, model=point.model, algorithm=point.algorithm, suppression=point.suppression)
         yield from dict.fromkeys(replace(point, algorithm=spell(each)) for each in algorithms_tried(varied))

@@ -1,6 +1,6 @@
-"""The folder of a comparison: trials that are kept, so that a run that was killed goes on where it ended.
+"""The folder of a comparison: its trials are kept, so that an interrupted run continues where it ended.
 
-It is for its owner alone. It holds figures, spellings and names of columns, and no value of the table.
+The folder is private. It contains figures, specifications and names of columns, and no value of the table.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ TRIALS = "trials"
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder that only its owner can look into: a new one, an empty one, or that of an earlier comparison."""
+    """Return a folder that only its owner can read: a new one, an empty one, or that of an earlier comparison."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
         others = [each.name for each in path.iterdir()]
@@ -43,25 +43,25 @@ def private_folder(path: Path) -> Path:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, in place of an older one."""
+    """Write a file that only its owner can read, replacing an older one."""
     write_atomically(path, filled(text), overwrite=True, private=True)
 
 
 class KeptTrials:
-    """The trials that a folder keeps of one job; of another table, or other roles, nothing is found."""
+    """The trials that a folder keeps of one job; with another table or other roles none are found."""
 
     def __init__(self, folder: Path, compared: ComparedJob) -> None:
         self.folder, self.job = folder / TRIALS, _digest_of_job(compared)
 
     def find(self, point: Point) -> Trial | None:
-        """Return the trial of a point that an earlier run made; a file that cannot be read is none."""
+        """Return the trial of a point from an earlier run, None if there is none or its file cannot be read."""
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             trial = trial_from_json({**json.loads(self._path(point).read_text(encoding="utf-8")), "kept": True})
             return trial if trial.point == point else None
         return None
 
     def keep(self, trial: Trial) -> None:
-        """Keep a trial, unless it failed: another time it may not."""
+        """Keep a trial, unless it failed: it may succeed another time."""
         if trial.state != "failed":
             write_private(self._path(trial.point), json.dumps(trial.to_json(), allow_nan=False) + "\n")
 
@@ -71,7 +71,7 @@ class KeptTrials:
 
 
 def _digest_of_job(compared: ComparedJob) -> str:
-    """Return a digest of all that figures depend on, besides the point."""
+    """Return a digest of everything on which figures depend, except the point."""
     job = compared.job
     parts = {
         "version": indistinct.__version__,
@@ -99,7 +99,7 @@ def _digest_of_population(population: Any) -> str | None:
 
 
 def _digest_of_table(table: Table) -> str:
-    """Return a digest of the columns of a table, however they are parted in memory, and of how it was read."""
+    """Return a digest of the columns of a table, independent of their chunks, and of how the table was read."""
     found = hashlib.sha256(repr(table.reading).encode())
     for name in table.columns:
         column = table.data[name]
@@ -111,7 +111,7 @@ def _digest_of_table(table: Table) -> str:
 
 
 class _BytesOnly:
-    """A file whose bytes only enter a digest."""
+    """A file that passes its bytes to a digest."""
 
     closed = False
 
@@ -123,7 +123,7 @@ class _BytesOnly:
         return len(data)
 
     def flush(self) -> None:
-        """Have nothing to flush."""
+        """Do nothing: nothing is buffered."""
 
     def close(self) -> None:
-        """Have nothing to close."""
+        """Do nothing: there is nothing to close."""

@@ -1,4 +1,4 @@
-"""What a comparison leaves in its folder: figures as JSON and CSV, pictures of risk and utility, and a page."""
+"""The results in a comparison's folder: figures as JSON and CSV, pictures of risk and utility, and a page."""
 
 from collections import defaultdict
 from dataclasses import fields, replace
@@ -35,10 +35,10 @@ from pathlib import Path
 from indistinct.exploration.compare.folder import write_private
 from indistinct.exploration.compare.trials import Point
 
-# In the order of line charts, so that an algorithm has one mark in all pictures; with seven colours they make 56.
+# In the order of line charts, so that an algorithm has the same mark in all pictures; with seven colors there are 56.
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right", "triangle-down", "triangle-left")
 WIDTH, HEIGHT = 330, 240
-# More labels than this along a front would lie on each other.
+# More labels than this along a front would overlap.
 MOST_LABELS = 8
 WIDE = 30
 TICKS = tuple(digit / 10.0**power for power in range(8, -1, -1) for digit in (1, 3))
@@ -46,7 +46,7 @@ RISK_TITLES = {"highest": "highest risk of anybody", "average": "average risk"}
 
 
 def draw_comparison(comparison: Comparison) -> dict[str, str]:
-    """Return the SVG documents that a comparison has points for, by name."""
+    """Return the SVG documents for which a comparison has points, by name."""
     drawn = {}
     if any(trial.state == "done" for trial in comparison.trials):
         drawn["risk-and-utility"] = draw_risk(comparison)
@@ -136,7 +136,7 @@ def _numbers(model: Model) -> list[tuple[str, float]]:
 
 
 def series_of(comparison: Comparison, trial: Trial) -> str:
-    """Return what a line or a mark is called: the algorithm, and the suppression where there are several."""
+    """Return the name of a line or mark: the algorithm, and the suppression limit if there are several."""
     several = len({each.point.suppression for each in comparison.trials}) > 1
     point = trial.point
     dropped = f"up to {point.suppression.words} dropped" if point.suppression else "none dropped"
@@ -144,9 +144,10 @@ def series_of(comparison: Comparison, trial: Trial) -> str:
 
 
 def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
-    """Return a row for each release among models that differ in one number alone, and the name of that number.
+    """Return a row for each release among models that differ in a single number, and the name of that number.
 
-    Where several parameters grow, or none does, there is nothing to draw; the first that does is taken.
+    Where no parameter, or more than one, varies between models, there is nothing to draw; of several candidates the
+    first is taken.
     """
     families: dict[tuple[str, str], list[tuple[float, Trial]]] = defaultdict(list)
     for trial in comparison.trials:
@@ -165,7 +166,7 @@ def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
 
 
 def _apart(spec: str) -> list[tuple[str, float, str]]:
-    """Return each number of a model with its name, and the model with a gap in its place."""
+    """Return each number of a model with its name, and the model's text with a gap in its place."""
     parts, found = parse_model(spec).parts(), []
     for place, part in enumerate(parts):
         for name, value in _numbers(part):
@@ -195,7 +196,7 @@ PICTURES = {"risk-and-utility": "Risk against utility", "sweep": "What a larger 
 
 
 def write_results(comparison: Comparison, folder: Path, *, pictures: dict[str, str]) -> list[Path]:
-    """Write all of a comparison into its folder, for its owner alone; return the files."""
+    """Write all results of a comparison into its private folder; return the files."""
     texts = {
         "comparison.json": json.dumps(comparison.to_json(), indent=2, allow_nan=False) + "\n",
         "comparison.csv": comparison.to_csv(),
@@ -217,7 +218,7 @@ def to_html(comparison: Comparison, *, pictures: dict[str, str]) -> str:
 
 
 def comparison_document(comparison: Comparison, *, front_only: bool = False) -> Document:
-    """Return a comparison as a document; the commands are those of every release, or of the Pareto front alone."""
+    """Return a comparison as a document, with the commands of every release or of the Pareto front alone."""
     table, metric = comparison.table(), next(iter(comparison.metrics))
     better = "lower" if comparison.metrics[metric] == "min" else "higher"
     front = f"* Pareto front: no other point has a {better} {metric} at no higher risk."
@@ -239,7 +240,7 @@ def comparison_document(comparison: Comparison, *, front_only: bool = False) -> 
 
 
 def counts_in_words(comparison: Comparison) -> str:
-    """Return how many points there are, and what became of them, in words."""
+    """Return in words how many points there are and how many of them have a release."""
     counts = comparison.counts
     missing = [f"{counts[state]} {state}" for state in ("infeasible", "failed") if counts[state]]
     whole = f"{counts['done']} of {len(comparison)} points have a release"
@@ -247,7 +248,7 @@ def counts_in_words(comparison: Comparison) -> str:
 
 
 def point_grid(comparison: Comparison) -> Grid:
-    """Return a line for each point: its figures or why it has no release; the Pareto front is marked."""
+    """Return a line for each point: its figures, or why it has no release; points of the Pareto front are marked."""
     table = comparison.table()
     marked = [index for index, row in enumerate(table) if row["pareto"]]
     words: dict[str, Words] = {

@@ -1,6 +1,6 @@
-"""Points of a comparison and what becomes of them: a release is made, measured and assessed, and figures are kept.
+"""Points of a comparison and their trials: a release is made, measured and assessed, and its figures are kept.
 
-A point is an algorithm with a model and a budget of suppression; a grid has every combination of them.
+A point is an algorithm with a model and a suppression limit; a grid has every combination of them.
 """
 
 import math
@@ -28,7 +28,7 @@ from indistinct.release.release import Release
 from indistinct.spelling import spell, split_specs
 
 STANDARD = ("gcp", "discernibility")
-"""What is measured where nothing is named."""
+"""The metrics that are measured by default."""
 Algorithms = str | Algorithm | Sequence[str | Algorithm]
 Models = str | Model | Sequence[str | Model | None] | None
 Metrics = str | Metric | Sequence[str | Metric]
@@ -39,7 +39,7 @@ Budgets = AnyBudget | Sequence[AnyBudget]
 class Point:
     """One release to try: an algorithm and a model by their specifications, and a suppression limit.
 
-    The model is None where the algorithm promises something by itself.
+    The model is None where the algorithm has its own guarantee.
     """
 
     algorithm: str
@@ -92,7 +92,7 @@ def _list_budgets(given: Budgets) -> list[AnyBudget]:
 
 
 def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
-    """Return the metrics that are named, by default two that every release in classes has."""
+    """Return the named metrics, by default two that apply to every release in classes."""
     named = _list_specs(STANDARD if metrics is None else metrics)
     chosen = tuple(parse_metric(each) if isinstance(each, str) else each for each in named)
     names = [metric.name for metric in chosen]
@@ -104,7 +104,7 @@ def metrics_of(metrics: Metrics | None) -> tuple[Metric, ...]:
 
 
 def _list_specs(given: Any) -> list[Any]:
-    """Return what is named one by one: a text may name several."""
+    """Return the specifications one by one: a text may contain several."""
     if given is None:
         return []
     several = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
@@ -116,7 +116,7 @@ State = Literal["done", "infeasible", "failed"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparedJob:
-    """The job that a comparison varies, whose table is open, and what is measured of every release."""
+    """The job that a comparison varies, with its opened table, and the metrics of every release."""
 
     job: Job
     metrics: tuple[Metric, ...]
@@ -124,17 +124,18 @@ class ComparedJob:
 
     @property
     def goals(self) -> dict[str, str]:
-        """Whether "min" or "max" is better of each figure; the first one ranks."""
+        """Return "min" or "max", the better direction of each metric; the first one ranks."""
         preferred = {} if self.preference is None else {ANALYSIS_LOSS: "min"}
         return {**preferred, **{metric.name: metric.goal for metric in self.metrics}}
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The result of a point: the figures of its release, or why there is none. It holds no value of the table.
+    """The result of a point: the figures of its release, or why there is none. It contains no value of the table.
 
-    `highest_risk` and `average_risk` are prosecutor risk; `rows` and what follows are of the release. A metric is None
-    if it does not apply to such a release, for example to one in buckets. `kept`: an earlier run made it.
+    `highest_risk` and `average_risk` are prosecutor risks; `rows` and the fields after it describe the release. A
+    metric is None if it does not apply to such a release, for example to one in buckets. `kept`: an earlier run made
+    it.
     """
 
     point: Point
@@ -157,7 +158,7 @@ class Trial:
 
 
 def trial_from_json(document: Mapping[str, Any]) -> Trial:
-    """Return the trial that `to_json` wrote; raise `KeyError` or `TypeError` if it is none."""
+    """Return the trial that `to_json` wrote; raise `KeyError` or `TypeError` for another document."""
     figures = dict(document)
     point = Point(*(figures.pop(name) for name in ("algorithm", "model", "suppression")))
     if figures["state"] not in ("done", "infeasible"):
@@ -166,7 +167,7 @@ def trial_from_json(document: Mapping[str, Any]) -> Trial:
 
 
 def try_point(compared: ComparedJob, point: Point) -> Trial:
-    """Return the trial of a point; a failure has the message of its error, which holds no value of the table."""
+    """Return the trial of a point; a failure has the message of its error, which contains no value of the table."""
     began = time.perf_counter()
     try:
         return _figures(compared, point, began)

@@ -1,7 +1,7 @@
-"""Points of a comparison tried in processes of their own, so that one that dies takes only its point along.
+"""Points of a comparison are tried in separate processes, so that a crash affects a single point.
 
-The table goes to a process through a pipe and never to a disk. A process ends when its pipe is closed, also where the
-run that started it was killed.
+The table is sent to a process through a pipe and never written to disk. A process ends when its pipe is closed, also if
+the run that started it was killed.
 """
 
 import os
@@ -37,7 +37,7 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
         with ThreadPoolExecutor(count) as pool:
             running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
             try:
-                # Trials are reported here and not in the threads, so that only one of them writes at a time.
+                # Trials are reported here and not in the threads, so that only one thread writes at a time.
                 while running:
                     done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
                     _tell_all(found, tell)
@@ -61,7 +61,7 @@ def _tell_all(found: "SimpleQueue[Trial]", tell: Tell) -> None:
 def _pickle_job(compared: ComparedJob) -> bytes:
     try:
         return pickle.dumps(compared)
-    except (pickle.PicklingError, TypeError, AttributeError):  # an own hierarchy or metric may be anything
+    except (pickle.PicklingError, TypeError, AttributeError):  # user-defined kinds may not be picklable
         raise ParameterError(
             "a hierarchy, a metric or the population of this comparison cannot be sent to another process",
             hint="pass workers=1",
@@ -69,7 +69,7 @@ def _pickle_job(compared: ComparedJob) -> bytes:
 
 
 class TrialWorker:
-    """A process that tries points; it is started when it is first needed, and again where it died."""
+    """A process that tries points; it is started when first needed, and again after a crash."""
 
     def __init__(self, job: bytes, *, threads: int) -> None:
         self.job, self.threads = job, threads
@@ -86,7 +86,7 @@ class TrialWorker:
             found.put(self.ask(point))
 
     def ask(self, point: Point) -> Trial:
-        """Return what the process says of a point, or that it died of it."""
+        """Return the process's trial of a point, or a failed trial if the process crashed."""
         try:
             process = self._running()
             _send(process.stdin, point)
@@ -99,13 +99,13 @@ class TrialWorker:
             return Trial(point, "failed", f"the process that tried it ended: {ended}")
 
     def stop(self) -> None:
-        """End the process, whatever it is doing, and start none again."""
+        """Kill the process and start no other."""
         self.stopped = True
         if self.process is not None:
             self.process.kill()
 
     def close(self, *, patience: float = 0.0) -> int | None:
-        """End the process, if it does not by itself, and close its pipes; return how it ended."""
+        """Close the pipes, end the process if it does not end by itself, and return its exit code."""
         process, self.process = self.process, None
         if process is None:
             return None
@@ -120,7 +120,7 @@ class TrialWorker:
     def _running(self) -> "subprocess.Popen[bytes]":
         if self.process is None:
             self.process = subprocess.Popen(
-                # It finds what this process finds, and nothing that happens to lie in the working directory.
+                # It imports what this process imports, and nothing from the working directory.
                 [sys.executable, "-P", "-m", "indistinct.exploration.compare.workers"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -143,7 +143,7 @@ def _send(pipe: Any, value: Any) -> None:
 
 
 def main() -> None:
-    """Try the points that come in on stdin; what goes out is trials alone, whatever else is printed."""
+    """Try the points that arrive on stdin; only trials are written to the output, whatever else is printed."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     compared: ComparedJob = pickle.loads(pickle.load(sys.stdin.buffer))  # noqa: S301 (what the run that started us wrote)

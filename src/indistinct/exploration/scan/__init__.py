@@ -1,1 +1,1 @@
-"""What a published file betrays beside its cells: columns nobody chose, order, metadata, values of suppressed rows."""
+"""What a published file reveals apart from its cells: unintended columns, row order, metadata, suppressed values."""

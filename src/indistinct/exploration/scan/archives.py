@@ -1,6 +1,6 @@
-"""The bytes of a zip archive that belong to no entry: before, between and behind entries, comments, extra fields.
+"""The bytes of a zip archive outside its entries: before, between and after them, comments, extra fields.
 
-Workbooks are such archives. A program that opens one shows none of these bytes, and anything can be stored in them.
+Workbooks are such archives. Programs that open one do not show these bytes, which may contain anything.
 """
 
 import struct
@@ -17,21 +17,21 @@ from indistinct.figures import plural
 END, END_64, LOCATOR_64, DESCRIPTOR = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x07\x08"
 LOCAL_SIZE, CENTRAL_SIZE, END_SIZE, LOCATOR_SIZE = 30, 46, 22, 20
 HAS_DESCRIPTOR = 8
-# Extra fields that programs write, each with the most bytes that it needs: large sizes, times, owners, a mark of Java.
+# Extra fields that programs write, each with its largest size in bytes: large sizes, times, owners, a mark of Java.
 EXTRA_FIELDS = {0x0001: 28, 0x000A: 32, 0x5455: 13, 0x5855: 12, 0x7855: 4, 0x7875: 15, 0xCAFE: 0}
-# Space that office programs leave for a longer entry: a mark, the size and zeros.
+# Space that office programs reserve for a longer entry: a mark, the size and zeros.
 PADDING, PADDING_MARK = 0xA220, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strays:
-    """The bytes of an archive that belong to no entry, by where they are, and how many entries share a name."""
+    """The bytes of an archive that belong to no entry, by location, and the number of entries that share a name."""
 
     bytes_in: dict[str, bytes]
     repeated: int
 
     def part(self) -> FilePart:
-        """Return all these bytes, to be searched."""
+        """Return all these bytes as a part to be searched."""
         return FilePart("the bytes outside the entries", b"\n".join(self.bytes_in.values()))
 
 
@@ -40,7 +40,7 @@ COMMENTS, EXTRAS, PACKED = "in comments", "in extra fields", "behind the compres
 
 
 def find_strays(archive: zipfile.ZipFile, content: bytes, name: str) -> Strays:
-    """Return the bytes of an archive that belong to no entry; raise `InputError` for a damaged one."""
+    """Return the bytes of an archive outside its entries; raise `InputError` for a damaged one."""
     try:
         return _find_strays(archive, content)
     except struct.error:
@@ -63,7 +63,7 @@ def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
 
 
 def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[bytes]]) -> tuple[int, int]:
-    """Return where an entry begins and ends; keep what its own header and compressed content hold beyond it."""
+    """Return where an entry begins and ends; collect further bytes of its header and compressed content."""
     start = entry.header_offset
     name, extra = struct.unpack_from("<HH", content, start + LOCAL_SIZE - 4)
     data = start + LOCAL_SIZE + name + extra
@@ -86,7 +86,7 @@ def _fits(entry: zipfile.ZipInfo, form: str) -> bool:
 
 
 def _behind_stream(packed: bytes) -> bytes:
-    """Return the bytes that follow the end of a compressed stream; what it inflates to is thrown away."""
+    """Return the bytes after the end of a compressed stream; the decompressed content is discarded."""
     stream = zlib.decompressobj(-15)
     rest = packed
     try:
@@ -94,14 +94,14 @@ def _behind_stream(packed: bytes) -> bytes:
             stream.decompress(rest, 1 << 20)
             rest = stream.unconsumed_tail
     except zlib.error:
-        return b""  # reading the entry raises
+        return b""  # reading the entry raises the error
     return stream.unused_data
 
 
 def _read_directory(
     content: bytes, start: int, entries: int, found: dict[str, list[bytes]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the records of the list of entries and of the end begin and end."""
+    """Yield where the records of the central directory and of the end begin and end."""
     for _ in range(entries):
         sizes = struct.unpack_from("<HHH", content, start + 28)
         end = start + CENTRAL_SIZE + sum(sizes)
@@ -120,7 +120,7 @@ def _read_directory(
 
 
 def _strange_fields(extra: bytes) -> bytes:
-    """Return what extra fields hold that no program for archives writes.
+    """Return the content of extra fields that no archive program writes.
 
     >>> _strange_fields(struct.pack("<HH", 0x5455, 5) + bytes(5))
     b''
@@ -143,7 +143,7 @@ def _check_strays(subject: ScannedFile) -> Iterator[Finding]:
     if strays is None:
         return
     for place, stored in strays.bytes_in.items():
-        # A comment of an archive is shown by the programs that unpack it; no program for workbooks writes one.
+        # A comment of an archive is shown by programs that unpack it; programs for workbooks write none.
         is_usual = place == COMMENTS and subject.file.kind == "zip"
         yield Finding(
             Severity.SUSPICION if is_usual else Severity.LEAK,

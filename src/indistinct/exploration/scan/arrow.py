@@ -1,4 +1,7 @@
-"""Arrow files and frames, and what Arrow and Parquet keep beside cells: an index, metadata, categories, old buffers."""
+"""Arrow files and frames, and what Arrow and Parquet store apart from cells.
+
+An index, metadata, dictionaries, buffers.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,13 +26,13 @@ from indistinct.exploration.scan.base import (
     note,
     suspicion,
 )
-from indistinct.exploration.scan.compared import plain
+from indistinct.exploration.scan.compared import distinct_values, used_values
 from indistinct.figures import plural
 from indistinct.tables.dictionaries import check_text
 from indistinct.tables.frames import from_frame, is_frame
 from indistinct.tables.value import check_width
 
-# Keys that tools write, each with what it tells; others may hold anything.
+# Keys that tools write, each with its meaning; others may contain anything.
 TOLD_BY_TOOLS = {
     b"ARROW:schema": "the types that the columns had in Arrow",
     b"pandas": "the types that the columns had in pandas",
@@ -43,7 +46,7 @@ TOLD_BY_TOOLS = {
     b"writer.date": "when the file was written",
     b"geo": "how places are written",
 }
-# Metadata of a field that only numbers it, or says how polars stores it.
+# Metadata of a field that only numbers it, or describes its storage in polars.
 OF_FIELDS = {b"PARQUET:field_id", b"_PL_CATEGORICAL2"}
 
 
@@ -82,7 +85,7 @@ def _index_of_frame(subject: ScannedFile, name: str) -> Finding:
 
 
 def _is_plain(index: Mapping[str, Any], *, rows: int) -> bool:
-    """Return whether an index only counts the rows of the file from 0."""
+    """Return whether an index only numbers the rows of the file from 0."""
     start, stop, step = (index.get(key) for key in ("start", "stop", "step"))
     return start == 0 and step == 1 and stop == rows
 
@@ -106,7 +109,7 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
             "metadata",
             len(known),
             f"the metadata tells {told}",
-            "remove it if nobody needs it: replace_schema_metadata(None) in Arrow",
+            "remove it unless it is needed: replace_schema_metadata(None) in Arrow",
         )
     for place, field in enumerate(subject.table.schema):
         own = [key for key in field.metadata or {} if key not in OF_FIELDS]
@@ -130,13 +133,13 @@ def _attributes(subject: ScannedFile) -> Iterator[Finding]:
         yield suspicion(
             "attributes",
             frame["attributes"],
-            f"the frame has {plural(frame['attributes'], 'attribute')} beside its columns, which some files keep",
+            f"the frame has {plural(frame['attributes'], 'attribute')} that are no columns, which some files keep",
             "clear them before writing: frame.attrs.clear()",
         )
 
 
 def metadata_of(subject: ScannedFile) -> dict[bytes, bytes]:
-    """Return the key-value pairs of a file: those of its Arrow schema and those of a Parquet file itself."""
+    """Return the key-value metadata of a file: of its Arrow schema and of the Parquet file itself."""
     own = dict(subject.table.schema.metadata or {})
     if subject.file.kind == "parquet":
         own |= dict(subject.file.inside.metadata.metadata or {})
@@ -144,7 +147,7 @@ def metadata_of(subject: ScannedFile) -> dict[bytes, bytes]:
 
 
 def metadata_text(schema: pa.Schema) -> bytes:
-    """Return every key and value of a schema and of its fields, to be searched."""
+    """Return every key and value of a schema and its fields, to be searched."""
     pairs = [*(schema.metadata or {}).items(), *(pair for field in schema for pair in (field.metadata or {}).items())]
     return b"\n".join(part for pair in pairs for part in pair)
 
@@ -162,7 +165,7 @@ def _list(described: Mapping[str, Any], key: str) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-# So many values stand in one order of 5,040, or of more, by chance.
+# Seven values have 5,040 orders, so that an order by chance is unlikely from this number on.
 FEWEST_VALUES = 7
 
 
@@ -188,13 +191,9 @@ def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
 
 
 def _unused_values(column: pa.ChunkedArray) -> int:
-    """Return how many distinct values only the dictionaries of a column have."""
+    """Return how many distinct values are only in the dictionaries of a column."""
     listed = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
-    used = pa.chunked_array(
-        [chunk.dictionary.take(pc.drop_null(chunk.indices.unique())) for chunk in column.chunks],
-        column.type.value_type,
-    )
-    return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used.unique()))
+    return len(pc.drop_null(listed.unique())) - len(pc.drop_null(used_values(column).unique()))
 
 
 def _category_order(subject: ScannedFile) -> Iterator[Finding]:
@@ -205,8 +204,8 @@ def _category_order(subject: ScannedFile) -> Iterator[Finding]:
         is_coded = isinstance(column.type, pa.DictionaryType) and subject.file.kind != "delimited"
         if not is_coded or not column.num_chunks or name not in subject.original.columns:
             continue
-        here = _texts(plain(column.slice(0, len(column.chunk(0)))).unique())
-        there = _texts(plain(subject.original.data[name]).unique())
+        here = _texts(distinct_values(column.slice(0, len(column.chunk(0)))))
+        there = _texts(distinct_values(subject.original.data[name]))
         both = set(here) & set(there)
         shown, first, listed = (
             [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))
@@ -257,7 +256,7 @@ def _kept_behind(chunk: pa.Array) -> int:
         return 0
     width = kind.bit_width // 8
     stored = np.frombuffer(buffers[1], dtype=f"i{width}")[cells.offset :][: len(cells)][missing]
-    if is_coded:  # what pandas writes behind a missing cell, -1, is no code
+    if is_coded:  # pandas writes -1 for a missing cell, which is no code
         return int(((stored > 0) & (stored < len(chunk.dictionary))).sum())
     if pa.types.is_floating(kind):
         return int(((stored != 0) & ~np.isnan(stored.view(f"f{width}"))).sum())
@@ -269,7 +268,7 @@ MAGIC, FIRST_FEATHER = b"ARROW1", b"FEA1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrowFile:
-    """What an Arrow file stores: its table in the buffers that it has, and the number of bytes behind its end."""
+    """The content of an Arrow file: its table in its own buffers, and the number of bytes after its end."""
 
     stored: pa.Table
     behind: int
@@ -306,7 +305,7 @@ def open_arrow(content: bytes, name: str) -> Opened:
 
 
 def open_frame(frame: Any) -> Opened:
-    """Take a frame of pandas, polars or Arrow with what it has beside its columns."""
+    """Return a frame of pandas, polars or Arrow with what it stores apart from its columns."""
     if not is_frame(frame):
         raise InputError(
             f"a file is scanned by its path, or a frame; got {type(frame).__name__}",
@@ -322,7 +321,7 @@ def open_frame(frame: Any) -> Opened:
 
 
 def _counts(index: Any, rows: int) -> bool:
-    """Return whether the index of a frame only counts its rows from 0."""
+    """Return whether the index of a frame only numbers its rows from 0."""
     is_range = type(index).__name__ == "RangeIndex"
     return is_range and (index.start, index.step, len(index)) == (0, 1, rows)
 
@@ -344,7 +343,7 @@ CHECKS = (
         ("arrow",),
     ),
     ScanCheck("pandas-index", "the index of a pandas frame in the metadata", _index, ("table",), STORED),
-    ScanCheck("frame-index", "an index or attributes that a frame has beside its columns", _attributes, (), ("frame",)),
-    ScanCheck("key-value-metadata", "key-value pairs beside the columns", _pairs, ("table",), STORED),
+    ScanCheck("frame-index", "an index or attributes of a frame", _attributes, (), ("frame",)),
+    ScanCheck("key-value-metadata", "key-value pairs outside the columns", _pairs, ("table",), STORED),
     ScanCheck("arrow-stray-bytes", "bytes behind the end of an Arrow file", _stray_bytes, (), ("arrow",)),
 )

@@ -1,7 +1,7 @@
-"""What every check of a published file is given and what it reports.
+"""What checks of a published file receive and report.
 
-A check sees a file as its readers could, whichever algorithm and engine made it; the original and the roles of its
-columns, where they are known, tell what should not be there. No finding holds a cell's value.
+A check sees a file as its readers do, independent of the algorithm and engine that made it; the original and the roles
+of its columns, if known, show what should not be there. No finding contains a cell's value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,14 +21,14 @@ from indistinct.tables.value import Table
 
 Kind = Literal["delimited", "parquet", "arrow", "excel", "statistics", "pickle", "zip", "frame"]
 STORED: tuple[Kind, ...] = ("parquet", "arrow", "frame")
-"""What keeps dictionaries and metadata beside its cells."""
+"""The kinds of sources, by what they store apart from their cells."""
 
 NAMELESS = ""
-"""The name of a column that has none."""
+"""The name of a column without a name."""
 
 
 class Severity(StrEnum):
-    """How sure it is that a finding betrays somebody: a leak does, a suspicion may, a note says what else is there."""
+    """The certainty of a finding: a leak identifies a person, a suspicion may, a note reports other content."""
 
     LEAK = "leak"
     SUSPICION = "suspicion"
@@ -37,10 +37,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding(AsJson):
-    """What a check found: how bad it is, where, how often, in a sentence, and what to do about it.
+    """The finding of a check: how bad it is, where, how often, a sentence, and a remedy.
 
-    `place` is a column or a part of the file, `count` how many rows, values or bytes it concerns. `check` is the name
-    of the check, which the scan fills in.
+    `place` is a column or a part of the file, `count` the number of rows, values or bytes. `check` is the name of the
+    check, which the scan fills in.
     """
 
     in_json: ClassVar[str] = "check severity place count sentence remedy"
@@ -53,22 +53,22 @@ class Finding(AsJson):
 
 
 def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
-    """Return a finding that betrays somebody."""
+    """Return a finding that identifies a person."""
     return Finding(Severity.LEAK, place, count, sentence, remedy)
 
 
 def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
-    """Return a finding that may betray somebody."""
+    """Return a finding that may identify a person."""
     return Finding(Severity.SUSPICION, place, count, sentence, remedy)
 
 
 def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
-    """Return a finding that says what else is there."""
+    """Return a finding about other content."""
     return Finding(Severity.NOTE, place, count, sentence, remedy)
 
 
 def bytes_behind(count: int, what: str) -> Iterator[Finding]:
-    """Yield a leak where bytes follow the end of what a file holds."""
+    """Yield a leak if bytes follow the end of a file's content."""
     if count:
         sentence = f"{plural(count, 'byte')} follow the end of the {what}, which readers do not show"
         yield leak("the end of the file", count, sentence, "write the published rows into a new file")
@@ -91,7 +91,7 @@ def unused_ranges(used: Iterable[tuple[int, int]], size: int) -> Iterator[tuple[
 
 @dataclass(frozen=True, slots=True)
 class NotChecked(AsJson):
-    """Something that was not looked at, and why."""
+    """Something that was not checked, and why."""
 
     what: str
     reason: str
@@ -99,7 +99,7 @@ class NotChecked(AsJson):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilePart:
-    """Bytes of a file, decompressed; in `words`, which are text and no packed cells, short values can be told."""
+    """Bytes of a file, decompressed; if `words`, they are text, in which short values can be recognized."""
 
     place: str
     content: bytes
@@ -108,12 +108,12 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """A published file, read and not run.
+    """A published file, read without running anything.
 
-    `table` has every column with its metadata and dictionaries as they are stored, None where cells are not read.
-    `inside` is what only checks of this kind of file look at. `unread` are cells that were not read, `not_checked` is
-    what else was not looked at. `rows` is how many rows the file has, where `table` has only some of them.
-    `gzip` is the header of a compressed file, and `strays` are the bytes of an archive that belong to no entry.
+    `table` has every column with its metadata and dictionaries as stored, None where cells are not read. `inside` is
+    for the checks of this kind of file. `unread` are cells that were not read, `not_checked` is everything else that
+    was not checked. `rows` is the number of rows of the file, where `table` has only some of them. `gzip` is the header
+    of a compressed file, and `strays` are the bytes of an archive that belong to no entry.
     """
 
     kind: Kind
@@ -129,12 +129,11 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScannedFile:
-    """A published file under scan, and what is known beside it: its original, the roles there, the hierarchies.
+    """A published file under scan, and what is known about it: its original, the roles there, the hierarchies.
 
-    `transformed` is the original with its columns transformed as in the release, where that is known. `suggested` are
-    the columns without a declared role that point at people by an inspection, each with the reason, and
-    `suggested_schema` and `suggested_hierarchies` are what the inspection of the original suggests, where no roles are
-    declared.
+    `transformed` is the original with its columns masked as in the release, where that is known. `suggested` are the
+    columns without a declared role that identify people according to an inspection, each with the reason.
+    `suggested_schema` and `suggested_hierarchies` are suggestions for the original, where no roles are declared.
     """
 
     file: Opened
@@ -149,29 +148,29 @@ class ScannedFile:
 
     @property
     def roles(self) -> Schema | None:
-        """Return the declared roles of the original's columns, or those that its inspection suggests."""
+        """The declared roles of the original's columns, or those that its inspection suggests."""
         return self.suggested_schema if self.schema is None else self.schema
 
     @property
     def compared(self) -> Table | None:
-        """Return the original as published columns can be compared with it: transformed, where that is known."""
+        """The original in the form in which it can be compared: masked as in the release, where that is known."""
         return self.original if self.transformed is None else self.transformed
 
     @property
     def table(self) -> pa.Table:
-        """Return the table of the file; a check that needs it says so."""
+        """The table of the file; checks that use it declare that they need it."""
         if self.file.table is None:
             raise AssertionError("a check looks at cells that were not read")
         return self.file.table
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of the published columns, none where cells are not read."""
+        """The names of the published columns, none where cells are not read."""
         return () if self.file.table is None else tuple(self.file.table.column_names)
 
     @property
     def expected_columns(self) -> frozenset[str]:
-        """Return the columns that a release of the original may show: those with a role, or of the original."""
+        """The columns that a release of the original may show: those with a role, or of the original."""
         declared = () if self.schema is None else self.schema.published
         before = () if self.original is None else self.original.columns
         shown = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
@@ -180,12 +179,12 @@ class ScannedFile:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """Return the columns that no release shows: those that point at people."""
+        """The columns that no release may show: those that identify people."""
         declared = () if self.schema is None else self.schema.hidden
         return tuple(dict.fromkeys((*declared, *self.suggested)))
 
     def called(self, name: str) -> str:
-        """Return how a finding names a column: by number where its name may be somebody's data."""
+        """Return how a finding names a column: by number where its name may be a person's data."""
         if name == NAMELESS:
             return f"the nameless column number {self.columns.index(name) + 1}"
         expected = [each for each in self.expected_columns if each in self.columns]
@@ -198,11 +197,10 @@ class ScannedFile:
 
 @dataclass(frozen=True, slots=True)
 class ScanCheck:
-    """One thing that can be wrong with a published file.
+    """One check of a published file.
 
-    `needs` names the parts of a subject without which nothing can be said: `table`, `original`, `schema`, `roles`.
-    `kinds` are the files that it looks at, every kind if there is none. `run` yields what it finds, and what it leaves
-    out.
+    `needs` names the parts of a subject without which it cannot run: `table`, `original`, `schema`, `roles`. `kinds`
+    are the kinds of files it applies to, all if empty. `run` yields findings and what was not checked.
     """
 
     name: str
@@ -212,11 +210,11 @@ class ScanCheck:
     kinds: tuple[Kind, ...] = ()
 
     def applies(self, subject: ScannedFile) -> bool:
-        """Return whether the check looks at files of this kind."""
+        """Return whether the check applies to files of this kind."""
         return not self.kinds or subject.file.kind in self.kinds
 
     def missing(self, subject: ScannedFile) -> tuple[str, ...]:
-        """Return what the check needs and is not there; without cells, nothing else helps."""
+        """Return what the check needs and is missing; without cells, nothing else helps."""
         missing = tuple(name for name in self.needs if _is_absent(subject, name))
         return ("table",) if "table" in missing else missing
 

@@ -1,4 +1,4 @@
-"""Columns that nobody chose to publish: invented ones, identifiers, numbers of rows, values that single rows have."""
+"""Columns that were not meant to be published: added ones, identifiers, row numbers, unique values."""
 
 import re
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.pseudonyms.unkeyed import HASHES, holds_unkeyed
 from indistinct.schema import BUCKET, COUNT
 
-# Names that tools give to the numbers of rows which they write beside a table.
+# Names that tools give to the row numbers that they write next to a table.
 ROW_NAMES = re.compile(
     r"|index|level_\d+|unnamed: ?\d+(_level_\d+)?|__index_level_\d+__|row[_. ]?(names?|number|num|no|nr|id|index)?"
     r"|_?rowid_?|__?row__?|\.\.\.1|column0",
     re.IGNORECASE,
 )
-# Fewer numbers than these are consecutive by chance.
+# Fewer numbers may be consecutive by chance.
 FEWEST_NUMBERS = 10
-# A column whose first cells are no whole numbers is not read further.
+# A column whose first cells are not whole numbers is not read further.
 FIRST_CELLS = 1_000
-# Numbers with gaps, as of rows of which some were suppressed, fill at least this share of their range.
+# Row numbers with gaps left by suppressed rows fill at least this share of their range.
 DENSE = 0.5
 
 
@@ -88,7 +88,7 @@ def _find_identifiers(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _judge_identifier(subject: ScannedFile, name: str, column: pa.ChunkedArray) -> tuple[Severity, str, str]:
-    """Return what a published identifier is: itself, a hash that anybody can compute, or perhaps a pseudonym."""
+    """Return (severity, sentence, remedy) of a published identifier: plain, an unkeyed hash, or perhaps a pseudonym."""
     if _are_hashes(subject, column):
         return Severity.LEAK, HASHES, "drop it, or use a key"
     values = spell_values(column)
@@ -100,7 +100,7 @@ def _judge_identifier(subject: ScannedFile, name: str, column: pa.ChunkedArray) 
 
 
 def _are_hashes(subject: ScannedFile, column: pa.ChunkedArray) -> bool:
-    """Return whether a column shows hashes without a key of any column of the original that points at people."""
+    """Return whether a column shows unkeyed hashes of an identifying column of the original."""
     before = () if subject.original is None else subject.original.columns
     texts = spell_values(column).to_pylist() if any(name in before for name in subject.hidden) else []
     return subject.original is not None and any(
@@ -114,12 +114,12 @@ def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
     declared = () if subject.schema is None else subject.schema.published
     for place, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
-            continue  # said already
+            continue  # reported already
         numbers = whole_numbers(subject.table.column(place))
         if numbers is None or not number_rows(subject.table.column(place)):
             continue
         called, consecutive = subject.called(name), _spread(numbers) == len(numbers)
-        # A table of years has consecutive numbers too; from 0 or 1 on, they count rows.
+        # A column of years has consecutive numbers too; numbers from 0 or 1 on count rows.
         counts = int(numbers.min()) in (0, 1) or subject.schema is not None or subject.original is not None
         gaps = "are consecutive" if consecutive else "are all different and nearly consecutive"
         yield Finding(
@@ -151,7 +151,7 @@ def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def number_rows(column: pa.ChunkedArray) -> bool:
-    """Return whether a column holds whole numbers that are all different and nearly consecutive."""
+    """Return whether a column has distinct and nearly consecutive whole numbers."""
     numbers = whole_numbers(column)
     if numbers is None or len(numbers) < FEWEST_NUMBERS:
         return False
@@ -163,7 +163,7 @@ def _spread(numbers: Codes) -> int:
 
 
 def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
-    """Return the cells of a column that holds whole numbers and nothing else, as text or as numbers; else None."""
+    """Return the cells of a column that has only whole numbers, as text or numbers; otherwise None."""
     if not len(column) or column.null_count:
         return None
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
@@ -172,7 +172,7 @@ def whole_numbers(column: pa.ChunkedArray) -> Codes | None:
     if len(column) > FIRST_CELLS and whole_numbers(column.slice(0, FIRST_CELLS)) is None:
         return None
     try:
-        # Of floats only whole ones can be cast; the name of a number may have a point and zeros.
+        # Only whole floats can be cast; the text of a number may have a point and zeros.
         plain = column.cast(kind) if kind != column.type else column
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             plain = pc.replace_substring_regex(plain, r"\.0+$", "")

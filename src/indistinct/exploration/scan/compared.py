@@ -1,4 +1,4 @@
-"""Cells in the few types that every check can compare, and published columns beside those of the original."""
+"""Columns in the few types that checks can compare, and published columns paired with those of the original."""
 
 from collections.abc import Mapping
 
@@ -7,12 +7,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.exploration.scan.base import ScannedFile
+from indistinct.machine.arrays import Counts
 
 
 def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
-    """Return the columns that were published as they are: as published, and as they were.
+    """Return the unmodified columns as pairs of the published and the original column.
 
-    No value is there more often than in the original: coarse ages such as 20 and 40 are ages too, but far more often.
+    In these no value is more frequent than in the original: coarse ages such as 20 and 40 are ages too, but far more
+    frequent.
     """
     original = subject.compared
     if original is None:
@@ -21,24 +23,58 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
     for name in original.columns:
         if subject.columns.count(name) != 1:
             continue
-        before = plain(original.data[name])
-        shown = in_type(subject.table[name], before.type)
-        if shown is not None and shown.null_count < len(shown) and _is_part(shown, before):
-            found[name] = (shown, before)
+        if _is_part(subject.table[name], original.data[name]):
+            before = plain(original.data[name])
+            shown = in_type(subject.table[name], before.type)
+            if shown is not None:
+                found[name] = (shown, before)
     return found
 
 
-def _is_part(shown: pa.ChunkedArray, before: pa.ChunkedArray) -> bool:
-    """Return whether no value is in one column more often than in another."""
-    few, many = shown.value_counts(), before.value_counts()
-    places = pc.index_in(few.field("values"), value_set=many.field("values"))
+def _is_part(published: pa.ChunkedArray, original: pa.ChunkedArray) -> bool:
+    """Return whether a published column has values, and none of them more often than the original has it."""
+    many, many_counts = count_values(original)
+    values, counts = count_values(published)
+    shown = in_type(values, many.type)
+    if shown is None or shown.null_count == len(shown):
+        return False
+    places = pc.index_in(shown, value_set=many)
     if places.null_count:
         return False
-    return bool(pc.all(pc.less_equal(few.field("counts"), many.field("counts").take(places))).as_py())
+    return bool((counts <= many_counts[places.to_numpy()]).all())
+
+
+def count_values(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Counts]:
+    """Return the distinct values of a column as `plain` makes them, missing among them, and how many rows have each."""
+    if not isinstance(column.type, pa.DictionaryType):
+        counted = plain(column).value_counts()
+        return pa.chunked_array([counted.field("values")]), counted.field("counts").to_numpy()
+    used = [chunk.indices.value_counts() for chunk in column.chunks]
+    pairs = zip(column.chunks, used, strict=True)
+    values = [chunk.dictionary.take(each.field("values")) for chunk, each in pairs]
+    counts = [each.field("counts").to_numpy() for each in used]
+    every = plain(pa.chunked_array(values, column.type.value_type)).combine_chunks()
+    distinct = every.unique()
+    index = pc.index_in(every, value_set=distinct).to_numpy()
+    rows = np.bincount(index, weights=np.concatenate([*counts, np.zeros(0)]), minlength=len(distinct))
+    return pa.chunked_array([distinct]), rows.astype(np.int64)
+
+
+def distinct_values(column: pa.ChunkedArray) -> pa.Array:
+    """Return the distinct values of a column as `plain` makes them, in the order of its rows."""
+    return plain(used_values(column)).unique()
+
+
+def used_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of dictionaries that rows have, each once a chunk; other columns are returned unchanged."""
+    if not isinstance(column.type, pa.DictionaryType):
+        return column
+    used = [chunk.dictionary.take(chunk.indices.unique()) for chunk in column.chunks]
+    return pa.chunked_array(used, column.type.value_type)
 
 
 def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without a dictionary, its text as `large_string` and its numbers of whatever width alike."""
+    """Return a column without dictionary, text as `large_string`, and numbers in a uniform width."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return column.cast(pa.large_string())
@@ -48,7 +84,7 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return whole numbers as those with a sign, or without one where they are too large for it."""
+    """Return whole numbers as signed ones, or as unsigned ones where they are too large."""
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:
@@ -65,8 +101,8 @@ def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | Non
 
 
 def spell_values(column: pa.ChunkedArray) -> pa.Array:
-    """Return the distinct values of a column as text; whole numbers have no point."""
-    values = pc.drop_null(plain(column).unique())
+    """Return the distinct values of a column as text; whole numbers have no decimal point."""
+    values = pc.drop_null(distinct_values(column))
     try:
         texts = values.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -75,9 +111,9 @@ def spell_values(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_plain_types(table: pa.Table) -> pa.Table:
-    """Return a table of numbers, times, truth values and text; what is none of these becomes text.
+    """Return a table of numbers, times, booleans and text; other types become text.
 
-    Dictionaries keep the values that no row has, and metadata stays.
+    Dictionaries keep the values that no row has, and metadata is kept.
     """
     columns = [_plain(column) for column in table.columns]
     fields = [
@@ -94,7 +130,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
             [_plain_codes(chunk) for chunk in column.chunks], pa.dictionary(pa.int32(), _value_type(kind))
         )
     if types.is_decimal(kind) and kind.bit_width < 128:
-        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow take narrower ones
+        return column.cast(pa.decimal128(kind.precision, kind.scale))  # few functions of Arrow accept narrower ones
     if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return column
     if types.is_string_view(kind) or types.is_null(kind):
@@ -130,14 +166,14 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         cells = column.to_pylist()
-    except (OverflowError, ValueError):  # moments that Python has no name for, such as those of the year 20000
+    except (OverflowError, ValueError):  # timestamps that Python cannot represent, such as those of the year 20000
         cells = column.cast(_with_numbers(column.type)).to_pylist()
     texts = [None if cell is None else str(cell) for cell in cells]
     return pa.chunked_array([pa.array(texts, pa.large_string())])
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """Return a type in which numbers stand in place of the times inside another one."""
+    """Return a type in which times inside another type are replaced with numbers."""
     types = pa.types
     if types.is_struct(kind):
         return pa.struct([each.with_type(_with_numbers(each.type)) for each in kind])

@@ -2,9 +2,9 @@
 
 Rows are matched by the columns that were published unmodified and, where the labels can be read, by their equivalence
 class. Chance alone may decide the order of rows inside a class, and the order of classes unless the file is sorted by
-what it shows. So the test shuffles rows and asks how often an order comes out that is as close to the original's. If
-none of 3,999 shuffles is, the file has the first rank among 4,000 orders, which happens to a shuffled file once in
-4,000. Four such tests are made, so that at most one sound file in 1,000 is called leaking.
+what it shows. So the test shuffles rows and counts the orders that are as close to the original's. If none of 3,999
+shuffles is, the file ranks first among 4,000 orders, which happens to a shuffled file once in 4,000. Four such tests
+are made, so that at most one sound file in 1,000 is reported as leaking.
 """
 
 from bisect import bisect_left
@@ -28,12 +28,12 @@ from indistinct.schema import Schema
 SHUFFLES = 3_999
 TESTS = 4
 FALSE_ALARMS = TESTS / (SHUFFLES + 1)
-"""At most this share of shuffled files is called leaking."""
-# Rows that are looked at: those of longer files tell no more.
+"""Upper limit of the share of shuffled files that are reported as leaking."""
+# Upper limit of the rows that are tested: more rows do not improve the result.
 MOST_ROWS = 2_000
-# Of fewer rows nothing can be said.
+# With fewer rows nothing can be concluded.
 FEWEST_ROWS = 8
-# A place behind every row of the original.
+# A position after every row of the original.
 END = 1 << 62
 
 
@@ -41,9 +41,9 @@ END = 1 << 62
 class _Matched:
     """Published rows in their order, matched with rows of the original.
 
-    `kinds` number what published rows look like, and `original` has the kind of each row of the original, -1 where it
-    is unknown. Inside `classes` chance alone may decide the order of rows, and inside `blocks` that of all kinds: no
-    published column explains it. `by_class` says that kinds are parted by equivalence class.
+    `kinds` number the distinct published rows, and `original` has the kind of each row of the original, -1 where it is
+    unknown. In each of `classes` the order of rows must be random, and in each of `blocks` the order of kinds: no
+    published column explains it. `by_class` says that kinds are separated by equivalence class.
     """
 
     classes: Codes
@@ -89,12 +89,12 @@ def _find_kept_order(matched: _Matched) -> tuple[int, str] | None:
 
 
 def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: Codes) -> bool:
-    """Return whether no shuffle inside the classes reaches what the file has; the first that does ends it."""
+    """Return whether no shuffle within the classes reaches the file's statistic; the first that does ends the test."""
     reached, chance = statistic(cells), np.random.default_rng(1)
     by_class = np.argsort(classes, kind="stable")
     for _ in range(SHUFFLES):
         shuffled = np.empty_like(cells)
-        # Sorted by class and then by a random number: the rows of a class change places among each other.
+        # Sorted by class and then by a random number: only rows of one class change places.
         shuffled[by_class] = cells[np.lexsort((chance.random(len(cells)), classes))]
         if statistic(shuffled) >= reached:
             return False
@@ -102,7 +102,7 @@ def _never_reached(statistic: Callable[[Codes], float], cells: Codes, classes: C
 
 
 def _embedding(groups: Codes, matched: _Matched) -> Callable[[Codes], float]:
-    """Return what counts the rows of each group that have the order of the original, or its reverse."""
+    """Return a function that counts the rows of each group in the order of the original, or in its reverse."""
     places, backwards = _places(matched), groups[::-1]
 
     def measure(kinds: Codes) -> float:
@@ -112,7 +112,7 @@ def _embedding(groups: Codes, matched: _Matched) -> Callable[[Codes], float]:
 
 
 def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[int]]) -> float:
-    """Return how many rows follow the row before them in the original too, counted in each group up to its first miss.
+    """Return how many rows follow the previous row in the original too, counted in each group up to the first miss.
 
     Each row takes the next row of its kind in the original.
     """
@@ -128,7 +128,10 @@ def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[i
 
 
 def _agreement(groups: Codes) -> Callable[[Codes], float]:
-    """Return what measures how far places rise or fall inside groups: their covariance with row numbers, absolute."""
+    """Return a function that measures how far positions ascend or descend in groups.
+
+    Their absolute covariance with row numbers.
+    """
     numbers = np.arange(len(groups), dtype=np.float64)
     _, ids, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     centred = numbers - (np.bincount(ids, numbers) / sizes)[ids]
@@ -140,9 +143,9 @@ def _agreement(groups: Codes) -> Callable[[Codes], float]:
 
 
 def _places(matched: _Matched) -> dict[int, list[int]]:
-    """Return the rows of the original of each kind that the file shows, ascending."""
+    """Return the rows of the original of each published kind, ascending."""
     size = int(max(matched.original.max(initial=-1), matched.kinds.max(initial=-1))) + 1
-    wanted = np.zeros(size + 1, dtype=bool)  # the last entry stands for rows of no kind, -1
+    wanted = np.zeros(size + 1, dtype=bool)  # the last entry is for rows of no kind, -1
     wanted[matched.kinds] = True
     rows = np.flatnonzero(wanted[matched.original])
     kinds = matched.original[rows]
@@ -153,10 +156,10 @@ def _places(matched: _Matched) -> dict[int, list[int]]:
 
 
 def _expected_places(matched: _Matched) -> Codes:
-    """Return where each published row is expected in the original, NaN where that is unknown.
+    """Return the expected row in the original of each published row, NaN where it is unknown.
 
-    By class, that is the mean place of its kind. Else only rows count whose kind occurs once in both tables: a kind
-    that any class may have says too little of the place of one row.
+    By class, that is the mean row of its kind. Otherwise only kinds that occur once in both tables count: a kind that
+    may occur in any class says too little about a single row.
     """
     means = RowOrder(matched.blocks, matched.kinds, matched.original).positions()
     if matched.by_class:
@@ -201,7 +204,7 @@ def _match_classes(subject: ScannedFile) -> _Matched | None:
 
 
 def _row_order(subject: ScannedFile, schema: Schema, shown: Mapping[str, pa.ChunkedArray]) -> RowOrder | None:
-    """Return the published rows with the rows of the original that look alike; None if no row can be matched."""
+    """Return the published rows with the equal rows of the original; None if no row can be matched."""
     hierarchies = {**subject.suggested_hierarchies, **subject.hierarchies}
     try:
         target = target_of(pa.table(dict(shown)), schema, original=subject.compared, hierarchies=hierarchies)
@@ -212,7 +215,9 @@ def _row_order(subject: ScannedFile, schema: Schema, shown: Mapping[str, pa.Chun
 
 
 def _readable_schema(subject: ScannedFile, schema: Schema, shown: Mapping[str, pa.ChunkedArray]) -> Schema | None:
-    """Return the schema without the quasi-identifiers whose labels match no value of the original; None if none does.
+    """Return the schema without the quasi-identifiers whose labels match no value of the original.
+
+    None if all do not.
 
     A tool may write labels that follow no known hierarchy. Rows are then matched by the other columns.
     """
@@ -225,13 +230,13 @@ def _readable_schema(subject: ScannedFile, schema: Schema, shown: Mapping[str, p
 
 
 def _stand_apart(classes: Codes) -> bool:
-    """Return whether rows of one class are apart from each other in the file."""
+    """Return whether rows of one class are not adjacent in the file."""
     runs = 1 + int((np.diff(classes) != 0).sum())
     return runs > len(np.unique(classes))
 
 
 def _match_rows(subject: ScannedFile) -> _Matched | None:
-    """Match published rows with the original by the columns that were published unmodified alone."""
+    """Return published rows matched with the original by the unmodified columns alone."""
     same = published_as_is(subject)
     rows = min(subject.table.num_rows, MOST_ROWS)
     if not same or not rows or subject.original is None:
@@ -240,7 +245,7 @@ def _match_rows(subject: ScannedFile) -> _Matched | None:
         codes_of(pa.chunked_array([*shown.slice(0, rows).chunks, *before.chunks])) for shown, before in same.values()
     ]
     vectors = group_rows(both, [int(codes.max()) + 1 for codes in both]).group_ids().astype(np.int64)
-    # Vectors are numbered among those of the original; a row of broken links has none.
+    # Vectors are numbered among those of the original; a row of bucketization matches none.
     known = np.zeros(int(vectors.max()) + 1, dtype=bool)
     known[vectors[rows:]] = True
     present, numbers = known[vectors[:rows]], np.cumsum(known) - 1
@@ -251,7 +256,7 @@ def _match_rows(subject: ScannedFile) -> _Matched | None:
 
 
 def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
-    """Return groups of rows inside which nothing but chance may decide the order.
+    """Return groups of rows in which only chance may decide the order.
 
     They publish equal quasi-identifiers, and equal values wherever the file is sorted or grouped by a column.
     """
@@ -261,7 +266,7 @@ def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray
         place: codes_of(same.get(name, subject.table.column(place)).slice(0, rows))
         for place, name in enumerate(subject.columns)
     }
-    # Numbers of rows, which are no column of the original, explain no order: they are its trace.
+    # Row numbers are no column of the original: they do not explain an order, they show it.
     known = subject.expected_columns
     columns = {
         place: codes for place, codes in columns.items() if subject.columns[place] in known or 2 * codes.max() <= rows
@@ -280,12 +285,12 @@ def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray
 
 
 def _explains(key: Codes, codes: Codes) -> bool:
-    """Return whether rows of equal keys are sorted by a column, or stand together by its values."""
+    """Return whether rows of equal keys are sorted or grouped by a column."""
     order = np.argsort(key, kind="stable")
     keys, cells = key[order], codes[order]
     same, steps = keys[1:] == keys[:-1], np.diff(cells)
     if not same.any() or not (steps[same] != 0).any():
-        return False  # the column says no more than the key, and explains nothing
+        return False  # the column adds nothing to the key, and explains nothing
     if (steps[same] >= 0).all() or (steps[same] <= 0).all():
         return True
     runs = 1 + int((~same | (steps != 0)).sum())

@@ -1,4 +1,4 @@
-"""Whether published cells can come from the table that is given as the original, by any recoding."""
+"""Whether published cells can come from the given original, by any recoding."""
 
 import math
 from collections.abc import Iterator
@@ -10,17 +10,17 @@ import pyarrow.compute as pc
 from indistinct.engines import open_source
 from indistinct.errors import InputError
 from indistinct.exploration.scan.base import Finding, ScanCheck, ScannedFile, Severity, note
-from indistinct.exploration.scan.compared import in_type, plain
+from indistinct.exploration.scan.compared import distinct_values, in_type, used_values
 from indistinct.figures import plural
 from indistinct.frequencies.count import Request
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import parse_value, place_on_line
-from indistinct.recoding.labels import written_multiset
+from indistinct.recoding.outputs import written_multiset
 from indistinct.tables.domain import Kind
 from indistinct.tables.value import Table
 from indistinct.view.read_back import cover_of
 
-# Where a smaller share of a column's values is in the original, it holds hardly any of them.
+# Below this share of a column's values, the original has hardly any of them.
 HARDLY = 0.1
 
 
@@ -28,14 +28,14 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
     original = subject.compared
     if original is None:
         raise AssertionError("the check needs the original")
-    # Quasi-identifiers are published as labels, which are no values of the original.
+    # Quasi-identifiers are published as labels, which are not values of the original.
     quasi = () if subject.schema is None else subject.schema.quasi
     shared = [name for name in original.columns if subject.columns.count(name) == 1]
     compared = [name for name in shared if name not in quasi]
     counts = [_count_shared(subject.table[name], original, name) for name in compared]
     several = [(found, values) for found, values in counts if values]
     if not several and not subject.expected_columns.isdisjoint(subject.columns):
-        return  # nothing is published as it was
+        return  # no column is unmodified
     if all(found < HARDLY * values for found, values in several):
         lost = sum(values - found for found, values in several) or len(subject.columns)
         seen = (
@@ -52,13 +52,14 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[int, int]:
-    """Return how many distinct values of a published column the original has, and how many there are."""
-    before = plain(original.data[name])
-    shown = in_type(column, before.type)
+    """Return (distinct values of a published column that the original has, all its distinct values)."""
+    before = distinct_values(original.data[name])
+    published = pc.drop_null(distinct_values(column))
+    shown = in_type(pa.chunked_array([published]), before.type)
     if shown is None:
-        return 0, len(pc.drop_null(plain(column).unique()))
-    values = pc.drop_null(shown.unique())
-    return int(pc.sum(pc.is_in(values, value_set=before.unique())).as_py() or 0), len(values)
+        return 0, len(published)
+    values = shown.unique()
+    return int(pc.sum(pc.is_in(values, value_set=before)).as_py() or 0), len(values)
 
 
 def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
@@ -92,29 +93,27 @@ def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _is_multiset(text: Any, column: QuasiColumn) -> bool:
-    """Return whether a text is a multiset of the column's values, as a release in buckets shows them."""
+    """Return whether a text is a multiset of the column's values, as in a release in buckets."""
     written = written_multiset(text) if isinstance(text, str) else None
     return written is not None and {value for value, _ in written} <= set(column.domain.texts())
 
 
 def _is_between(text: Any, column: QuasiColumn) -> bool:
-    """Return whether a text is a number or a date inside the column's range, such as the mean of a class."""
+    """Return whether a text is a number or a date within the column's range, such as the mean of a class."""
     domain = column.domain
     value = parse_value(text, domain.kind) if isinstance(text, str) else None
     if value is None or not len(domain.values):
         return False
     known = column.positions[int(domain.missing) :]
     low, high = float(known.min()), float(known.max())
-    # The mean of times is published as its day.
+    # The mean of times is published as a day.
     first = math.floor(low) if domain.kind is Kind.DATE else low
     return bool(first <= place_on_line(value) <= high)
 
 
 def _distinct_values(table: pa.Table, name: str) -> pa.Table:
     """Return the distinct cells of a column alone: text as text, without metadata."""
-    column = table[name]
-    plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-    return pa.table({name: plain.unique()})
+    return pa.table({name: used_values(table[name]).unique()})
 
 
 CHECKS = (

@@ -1,4 +1,4 @@
-"""Parquet files: statistics that show values of rows which are gone, bytes of no column, and who wrote the file."""
+"""Parquet files: statistics with values of removed rows, bytes outside columns, and who wrote the file."""
 
 import base64
 import io
@@ -33,16 +33,16 @@ from indistinct.tables.files import is_signed, readable_as_codes, size_of_parque
 from indistinct.tables.value import check_width
 
 MAGIC, ENCRYPTED = b"PAR1", b"PARE"
-# The length of the footer and the magic bytes behind it.
+# The length of the footer and the magic bytes after it.
 ENDING = 8
 IN_PARTS = "scan it in parts"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ParquetFile:
-    """What a Parquet file tells of itself: its metadata, its row groups, and the bytes that belong to no column.
+    """The metadata of a Parquet file, its row groups, and the bytes that belong to no column.
 
-    `groups` has the row groups that were read, by their numbers.
+    `groups` are the numbers of the row groups that were read.
     """
 
     metadata: Any
@@ -52,7 +52,7 @@ class ParquetFile:
 
 
 def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
-    """Read a Parquet file with its index columns, its metadata and its dictionaries as they are stored."""
+    """Read a Parquet file with its index columns, metadata and dictionaries as stored."""
     import pyarrow.parquet as pq
 
     if content[-len(ENCRYPTED) :] == ENCRYPTED:
@@ -101,7 +101,7 @@ def open_parquet(content: bytes, name: str, allowance: Allowance) -> Opened:
 
 
 def _groups_that_fit(groups: int, needed: int, allowed: int) -> list[int]:
-    """Return the numbers of row groups to be read: all of them, or as many as fit, evenly chosen.
+    """Return the numbers of the row groups to read: all of them, or as many as fit, evenly chosen.
 
     >>> _groups_that_fit(4, 100, 100), _groups_that_fit(4, 100, 50), _groups_that_fit(4, 100, 10)
     ([0, 1, 2, 3], [0, 3], [])
@@ -112,7 +112,7 @@ def _groups_that_fit(groups: int, needed: int, allowed: int) -> list[int]:
 
 
 def encrypted_error(name: str) -> InputError:
-    """Return the error of a file that cannot be looked into."""
+    """Return the error of an encrypted file."""
     return InputError(
         f"{name} is encrypted, so that nothing in it can be checked", hint="scan the file before it is encrypted"
     )
@@ -132,7 +132,7 @@ def _key_values(metadata: Any) -> bytes:
 
 
 def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
-    """Return what a file has and the reader of Parquet files does not show."""
+    """Return the contents of a file that the reader of Parquet files does not show."""
     reason = "the reader of Parquet files does not show them"
     texts = {field.name for field in schema if is_text(field.type)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -197,7 +197,7 @@ def _statistics(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
 
 
 def _strangers(statistics: Any, column: pa.ChunkedArray) -> int:
-    """Return how many of the two ends that statistics tell are not those of the cells; long texts may be cut."""
+    """Return how many of the two ends in statistics are not those of the cells; long texts may be truncated."""
     if not statistics.has_min_max:
         return 0
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
@@ -217,14 +217,14 @@ def _strangers(statistics: Any, column: pa.ChunkedArray) -> int:
         return _cut(ends[0], values["min"], last=False) + _cut(ends[1], values["max"], last=True)
     told, cells = _comparable(_ends(statistics, kind)), pc.drop_null(_comparable(column.cast(kind)).unique())
     if pa.types.is_floating(told.type):
-        told = told.filter(pc.invert(pc.is_nan(told)))  # what is no number is nobody's value
+        told = told.filter(pc.invert(pc.is_nan(told)))  # NaN is no person's value
     return int(pc.sum(pc.invert(pc.is_in(told.unique(), value_set=cells.cast(told.type)))).as_py() or 0)
 
 
 def _ends(statistics: Any, kind: pa.DataType) -> pa.Array:
-    """Return the smallest and the largest value of statistics as values of a column's type."""
+    """Return the minimum and maximum of statistics as values of the column's type."""
     ends = (statistics.min, statistics.max)
-    if pa.types.is_float16(kind):  # they are told as bytes
+    if pa.types.is_float16(kind):  # they are stored as bytes
         return pa.array(np.frombuffer(b"".join(ends), dtype="<f2"), kind)
     if getattr(kind, "unit", None) == "ns":  # Python's own times are coarser
         return pa.array([statistics.min_raw, statistics.max_raw], pa.int64()).cast(kind)
@@ -232,7 +232,7 @@ def _ends(statistics: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return values in a type of which equal ones are found; of zeros, which Parquet signs by rule, there is one."""
+    """Return values in a type in which equal values compare equal; zeros have no sign."""
     kind = values.type
     if pa.types.is_floating(kind):
         wide = pa.float32() if pa.types.is_float16(kind) else kind
@@ -241,7 +241,7 @@ def _comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 
 def _cut(told: Any, value: str, *, last: bool) -> int:
-    """Return 1 unless an end is the value, or a beginning of it whose last letter may be one up."""
+    """Return 1 unless an end is the value, or its beginning with the last letter possibly increased by one."""
     shown = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
     if shown == value:
         return 0

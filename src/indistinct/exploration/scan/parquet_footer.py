@@ -1,4 +1,4 @@
-"""Where a Parquet file keeps page indexes and Bloom filters, which its footer tells and Arrow does not show.
+"""Where a Parquet file stores page indexes and Bloom filters, which Arrow does not report.
 
 The footer is a struct in the compact protocol of Apache Thrift: each field has a number and a type.
 """
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-# Types of fields in which the type is the value.
+# Types of fields that contain their value.
 TRUE, FALSE = 1, 2
-# Numbers of fields: of the file, a row group, a column of it, and what it says of that column.
+# Numbers of fields: of the file, of a row group, of one of its columns, and of that column's metadata.
 ROW_GROUPS, COLUMNS, COLUMN_METADATA, PACKED_SIZE, DATA_PAGES, DICTIONARY = 4, 1, 3, 7, 9, 11
 OFFSET_INDEX, COLUMN_INDEX, BLOOM_FILTER = (4, 5), (6, 7), (14, 15)
 MAX_DEPTH = 32
@@ -37,7 +37,7 @@ def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
 
 
 def _copy_of(described: Fields, content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where a copy of what the footer says of a column begins and ends: some programs write one."""
+    """Yield where a copy of a column's metadata begins and ends: some programs write one."""
     starts = [described[field] for field in (DATA_PAGES, DICTIONARY) if described.get(field)]
     place = min(starts, default=0) + described.get(PACKED_SIZE, 0)
     with suppress(IndexError, ValueError, struct.error):
@@ -47,7 +47,7 @@ def _copy_of(described: Fields, content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _bloom_filter_size(content: bytes, start: int) -> int:
-    """Return the size of a Bloom filter with its header, whose first field counts the bytes behind it."""
+    """Return the size of a Bloom filter with its header, whose first field is the number of bytes after it."""
     header, end = _read_struct(content, start, 0)
     return end - start + int(header[1])
 
@@ -73,7 +73,7 @@ def _read_struct(content: bytes, place: int, depth: int) -> tuple[Fields, int]:
 
 def _read_value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
     match kind:
-        case 1 | 2 | 3:  # one byte: a truth value in a list, or a small number
+        case 1 | 2 | 3:  # one byte: a boolean in a list, or a small number
             return content[place], place + 1
         case 4 | 5 | 6:
             return _read_signed(content, place)

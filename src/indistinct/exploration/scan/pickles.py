@@ -1,4 +1,4 @@
-"""Pickles, read instruction by instruction and never run: whoever opens one runs whatever its maker wrote."""
+"""Pickles, read instruction by instruction and never run, because opening one runs arbitrary code."""
 
 import pickletools
 import struct
@@ -19,9 +19,9 @@ from indistinct.exploration.scan.base import (
 )
 from indistinct.figures import plural
 
-# Instructions that are looked at: a larger pickle is scanned up to here.
+# Upper limit of instructions: a larger pickle is scanned up to here.
 MOST_INSTRUCTIONS = 5_000_000
-# Modules that frames and arrays are rebuilt with; of the built-in ones only plain values.
+# Modules with which frames and arrays are rebuilt; of the built-in ones only plain values.
 FRAMES = (
     "pandas",
     "numpy",
@@ -48,7 +48,7 @@ PUTS, GETS = {"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"}, {"GET", "BINGET", "LON
 
 @dataclass(frozen=True, slots=True)
 class Pickle:
-    """What a pickle would import, how its frames count their rows, and the texts in it."""
+    """The imports of a pickle, how its frames number their rows, and its texts."""
 
     imports: tuple[str, ...]
     texts: tuple[str, ...]
@@ -90,7 +90,7 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
         if count >= MOST_INSTRUCTIONS:
             break
         match code.name:
-            case name if name in PUTS:  # what was made last gets a number, by which it is taken again
+            case name if name in PUTS:  # the last object gets a number by which it is referred to
                 memo[len(memo) if argument is None else int(argument)] = last
                 continue
             case name if name in TEXTS or name in GETS:
@@ -117,12 +117,12 @@ def _code(subject: ScannedFile) -> Iterator[Finding]:
     read: Pickle = subject.file.inside
     foreign = [name for name in read.imports if not _is_frame_code(name)]
     if foreign == ["builtins.getattr"] and "zoneinfo.ZoneInfo" in read.imports and "_unpickle" in read.texts:
-        foreign = []  # so a time zone is rebuilt
+        foreign = []  # this is how a time zone is rebuilt
     if foreign:
         yield leak(
             "the instructions",
             len(foreign),
-            f"whoever opens the pickle runs {plural(len(foreign), 'function')} that no table needs, of "
+            f"opening the pickle runs {plural(len(foreign), 'function')} that no table needs, of "
             f"{plural(len(_modules(foreign)), 'module')}",
             "do not open it; publish CSV, Parquet or Arrow",
         )
@@ -130,7 +130,7 @@ def _code(subject: ScannedFile) -> Iterator[Finding]:
         "the instructions",
         read.calls,
         f"the pickle imports {plural(len(read.imports), 'name')} and calls {plural(read.calls, 'function')} when it is "
-        "opened: nobody can open it without trusting its maker, and what it keeps beside its cells is not shown",
+        "opened: only open it if you trust its maker; what it stores apart from its cells is not shown",
         "publish CSV, Parquet or Arrow",
     )
     yield from bytes_behind(read.behind, "pickle")
@@ -158,7 +158,7 @@ def _index(subject: ScannedFile) -> Iterator[Finding]:
     yield leak(
         "the index",
         1,
-        "the pickled frame has an index beside its columns: the number, or the name, of each row before publishing",
+        "the pickled frame has an index: the number, or the name, of each row before publishing",
         "reset the index (reset_index(drop=True)), and publish CSV or Parquet with index=False",
     )
 

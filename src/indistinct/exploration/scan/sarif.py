@@ -1,4 +1,4 @@
-"""Scans as SARIF 2.1.0, which code hosts show beside files: which check found what where, never a cell's value."""
+"""Scans as SARIF 2.1.0, which code hosts show next to files: which check found what and where, never a cell's value."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ LEVELS = {Severity.LEAK: "error", Severity.SUSPICION: "warning", Severity.NOTE: 
 
 
 def sarif_of(scans: Mapping[str, Scan], failures: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return scans by the path of their file as one SARIF log; `failures` are files that could not be scanned, and why.
+    """Return scans by the path of their file as one SARIF log; `failures` are files that could not be scanned.
 
-    Sentences of findings name columns and counts, no values. What was not read is a notification, so that nobody takes
-    a file for clean of which cells were not looked at.
+    Sentences of findings have names of columns and counts, no values. What was not read is a notification, so that a
+    file whose cells were not checked does not look clean.
     """
     rules = [_rule(name) for name in CHECKS]
     results = [result for path, scan in scans.items() for result in _results(path, scan)]
@@ -61,7 +61,7 @@ def _results(path: str, scan: Scan) -> list[dict[str, Any]]:
 
 
 def _location(path: str, place: str) -> dict[str, Any]:
-    """Return where a finding lies: in a file, whose lines do not matter, and at a column or a part of it."""
+    """Return the location of a finding: a file, and a column or a part of it."""
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}},
         "logicalLocations": [{"name": place, "kind": "member"}],
@@ -81,11 +81,11 @@ def _notification(path: str, words: str, level: str) -> dict[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """Return a path as a relative reference with forward strokes, or a file address where it is absolute."""
+    """Return a path as a relative reference with forward slashes, or a file address where it is absolute."""
     place = PurePath(path)
     return place.as_uri() if place.is_absolute() else quote(place.as_posix())
 
 
 def _fingerprint(path: str, check: str, place: str) -> str:
-    """Return what tells a finding again in the next scan; it is made of names, and of no cell."""
+    """Return an identifier that recognizes a finding in the next scan; it is made of names, not of cells."""
     return hashlib.sha256("\n".join((PurePath(path).as_posix(), check, place)).encode()).hexdigest()

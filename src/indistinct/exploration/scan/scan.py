@@ -1,5 +1,6 @@
-"""Scan a published file, whichever algorithm or tool made it, for what it betrays beside its cells."""
+"""Scan a published file, whichever algorithm or tool made it, for what it reveals apart from its cells."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -38,11 +39,20 @@ from indistinct.recoding.transformations import Transformation, check_transforma
 from indistinct.release.certificate import table_path
 from indistinct.release.published import describe_release, is_release
 from indistinct.schema import Schema, require_schema
-from indistinct.tables.fetched import fetch_files
-from indistinct.tables.hive import HivePartitions, constant_column, find_partitions, folder_texts
-from indistinct.tables.input_files import no_file, read_ordinary
+from indistinct.tables.addresses import fetch_files, no_file, read_ordinary
 from indistinct.tables.opening import open_table
-from indistinct.tables.several import ARROW, DELIMITED, LABELLED, PARQUET, files_of, kind_of_file
+from indistinct.tables.several import (
+    ARROW,
+    DELIMITED,
+    LABELLED,
+    PARQUET,
+    HivePartitions,
+    constant_column,
+    files_of,
+    find_partitions,
+    folder_texts,
+    kind_of_file,
+)
 from indistinct.tables.value import Reading, Table
 
 _FAMILIES = (
@@ -52,7 +62,7 @@ _FAMILIES = (
 CHECKS: Mapping[str, ScanCheck] = MappingProxyType(
     {check.name: check for family in _FAMILIES for check in family.CHECKS}
 )
-"""Every check of a published file by its name. Being registered is being tested."""
+"""Every check of a published file by name; the common tests run on each of them."""
 
 MOST_BYTES = 2 << 30
 PICKLE = (".pkl", ".pickle", ".p")
@@ -64,7 +74,7 @@ OTHERS = {
     b"7z\xbc\xaf": "7z",
     b"Rar!": "RAR",
 }
-BESIDE = "a scan looks at the files of the table: see what they are, and remove them unless everybody may have them"
+BESIDE = "a scan only covers the files of the table: look at these, and remove them unless they may be published"
 WANTED = {
     "table": "the cells of the file are not read",
     "original": "the original is not given",
@@ -74,7 +84,7 @@ WANTED = {
 
 
 class ScanVerdict(StrEnum):
-    """What a scan says of a file: it leaks, it was not all scanned, or no leak was found in it."""
+    """The verdict of a scan: the file leaks, it was not fully scanned, or no leak was found."""
 
     LEAK = "leak"
     NOT_SCANNED = "not scanned"
@@ -83,10 +93,10 @@ class ScanVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Scan(Result):
-    """What a scan found, the worst first, which checks were made, and what was not looked at.
+    """The findings of a scan, the worst first, which checks were made, and what was not checked.
 
-    `unread` are cells of the file that were not read, `unseen` are other parts of it; `not_checked` are all of them,
-    and the checks that need what was not given.
+    `unread` are cells of the file that were not read, `unseen` are other parts of it; `not_checked` has both, and the
+    checks that lack an input.
     """
 
     in_json: ClassVar[str] = "kind rows cells_read verdict clean findings checked not_checked unread"
@@ -114,7 +124,7 @@ class Scan(Result):
 
     @property
     def verdict(self) -> ScanVerdict:
-        """Return what the scan says of the file: cells that were not read are never said to be without a leak."""
+        """Return the verdict; a file with cells that were not read is never called free of leaks."""
         if self.leaks:
             return ScanVerdict.LEAK
         return ScanVerdict.NOT_SCANNED if self.unread else ScanVerdict.NO_LEAK
@@ -126,19 +136,21 @@ class Scan(Result):
 
     @property
     def cells_read(self) -> bool:
-        """Whether all cells were looked at; those of a pickle are not, for that would run it."""
+        """Whether all cells were checked; those of a pickle are not, because that would run it."""
         return not self.unread
 
 
 def scan_document(found: Scan, *, name: str = "") -> Document:
-    """Return the verdict, each finding with what to do, and what was not checked; `name` is the file's."""
+    """Return the verdict, each finding with its remedy, and what was not checked; `name` is the file's."""
     what = "frame" if found.kind == "frame" else f"{found.kind} file"
     rows = "" if found.rows is None else f", {plural(found.rows, 'row')}"
     start = f"{name}: {what}" if name else f"Scan of a {what}"
     title = f"{start}{rows}; {plural(len(found.checked), 'check')}; {_verdict_in_words(found)}"
+    times = Counter((each.severity, each.check, each.sentence, each.remedy) for each in found.findings)
     findings = [
-        f"{each.severity}: {_with_full_stop(each.sentence)} To do: {_with_full_stop(each.remedy)} ({each.check})"
-        for each in found.findings
+        f"{severity}: {_with_full_stop(sentence)} To do: {_with_full_stop(remedy)} ({check}"
+        f"{'' if count == 1 else f'; {count:,} times'})"
+        for (severity, check, sentence, remedy), count in times.items()
     ]
     sections = [Section("findings", "", listing(findings))]
     reasons = dict.fromkeys(each.reason for each in found.not_checked)
@@ -151,12 +163,12 @@ def scan_document(found: Scan, *, name: str = "") -> Document:
 
 
 def _with_full_stop(text: str) -> str:
-    """Return a text that ends with a mark."""
+    """Return a text that ends with punctuation."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _verdict_in_words(found: Scan) -> str:
-    """Return the verdict in words: what was not read is named, and never said to have no leak."""
+    """Return the verdict in words; parts that were not read are named."""
     if found.leaks:
         leaks = plural(len(found.leaks), "LEAK")
         return leaks.upper() if found.cells_read else f"{leaks.upper()}; NOT ALL CELLS WERE READ"
@@ -263,14 +275,14 @@ def scan(
 
 
 def _partitions_of(published: Any, files: Sequence[Path]) -> HivePartitions | None:
-    """Return the columns that folders name; those of files of other kinds are searched as text alone."""
+    """Return the columns in folder names; folder names of files of other kinds are only searched as text."""
     if not files or any(kind_of_file(path) not in (*PARQUET, *ARROW) for path in files):
         return None
     return find_partitions(published, files)
 
 
 def _with_folders(file: Opened, path: Path, published: Any, partitions: HivePartitions | None) -> Opened:
-    """Return an opened file with the columns that its folders name, and with their names among the searched texts."""
+    """Return an opened file with the columns of its folders added, and their names among the searched texts."""
     texts = folder_texts(published, path)
     parts = (*file.parts, FilePart("the path", texts.encode())) if texts else file.parts
     table = file.table
@@ -287,7 +299,7 @@ def _transform(
     schema: Schema | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> Table | None:
-    """Return the original with its columns transformed as in the release, None where nothing is known of that."""
+    """Return the original with its columns masked as in the release, None where nothing is known about that."""
     if whole is None or not transformations:
         return None
     known = check_transformations(transformations, schema, hierarchies) if schema else transformations
@@ -295,7 +307,7 @@ def _transform(
 
 
 def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
-    """Return the scans of several files, one after the other, as one: places tell the file."""
+    """Return the scans of several files as one; places name the file."""
 
     def located(path: Path, several: Iterable[NotChecked]) -> list[NotChecked]:
         return [replace(each, what=f"{path.name}: {each.what}") for each in several]
@@ -307,9 +319,9 @@ def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
     unread = [each for path, scan in scans.items() for each in located(path, scan.unread)]
     unseen = [each for path, scan in scans.items() for each in located(path, scan.unseen)]
     if folder is not None:
-        beside = [each.name for each in folder.iterdir() if each not in scans]
+        beside = [each for each in folder.rglob("*") if not each.is_dir() and each not in scans]
         unseen += [NotChecked(f"{plural(len(beside), 'other file')} in the folder", BESIDE)] if beside else []
-    # What was not given is missing for every file alike.
+    # Missing inputs are the same for all files.
     both = [each for scan in every for each in scan.not_checked if each not in (*scan.unread, *scan.unseen)]
     return Scan(
         every[0].kind,
@@ -323,7 +335,7 @@ def _unite(scans: Mapping[Path, Scan], folder: Path | None) -> Scan:
 
 
 def _run_checks(subject: ScannedFile) -> Scan:
-    """Run every check that looks at files of this kind, and collect findings and what was not checked."""
+    """Run every check for files of this kind, and collect findings and what was not checked."""
     file = subject.file
     findings: list[Finding] = []
     checked: list[str] = []
@@ -349,7 +361,7 @@ def _run_checks(subject: ScannedFile) -> Scan:
 
 
 def _unscanned_table(path: Path | None) -> list[NotChecked]:
-    """Return the second table of a release, which is a file of its own."""
+    """Return a note on the second table of a release, which is a file of its own."""
     if path is None:
         return []
     second = table_path(path, SENSITIVE)
@@ -357,7 +369,7 @@ def _unscanned_table(path: Path | None) -> list[NotChecked]:
 
 
 def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Opened:
-    """Open a published file; raise `InputError` for one that is encrypted, broken, or of no known kind."""
+    """Open a published file; raise `InputError` for one that is encrypted, broken, or of an unknown kind."""
     try:
         if memory is not None and path.is_file():
             size = path.stat().st_size

@@ -1,6 +1,6 @@
-"""Files of SPSS, Stata and SAS: labels of values that no row has, values declared missing, notes, times, hidden rows.
+"""Files of SPSS, Stata and SAS: unused value labels, values declared missing, notes, times, hidden rows.
 
-Cells are read as they are stored: those whose values the file declares to be missing too.
+Cells are read as stored, including those with values that the file declares as missing.
 """
 
 import io
@@ -32,7 +32,7 @@ from indistinct.figures import plural
 from indistinct.tables.labelled import count_members, label_columns, parse_labelled
 from indistinct.tables.value import Reading
 
-# What files begin with, and the suffix of their program.
+# The first bytes of files, and the suffix of their program.
 MAGIC = {
     b"$FL2": ".sav",
     b"$FL3": ".zsav",
@@ -41,22 +41,22 @@ MAGIC = {
     bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf\xbd\x92\x08\x00\x09\xc7\x31\x8c\x18\x1f\x10\x11": ".sas7bdat",
 }
 SPSS = (".sav", ".zsav")
-# Where the header of SPSS counts rows, and the number there that says that nobody counted.
+# Where the header of SPSS has the number of rows, and the number there that means unknown.
 COUNTED, UNCOUNTED = 80, -1
 STATA_BEGIN, STATA_END = b"<stata_dta>", b"</stata_dta>"
-# Records of SPSS with attributes of the file and of columns; the role of a column is what SPSS itself notes there.
+# Records of SPSS with attributes of the file and of columns; SPSS itself writes the role of a column there.
 ATTRIBUTES = (17, 18)
 ROLE = re.compile(rb"\$@Role\('[0-9]'\s*\)")
-# The name of a table where nobody gave one.
+# The name of a table if none was given.
 UNNAMED = ("", "DATASET")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatisticsFile:
-    """What a file of a statistics program holds beside its cells.
+    """What a file of a statistics program stores apart from its cells.
 
-    `unused` and `in_missing` are counts by column: labels of codes that no row has, and cells with values that are
-    declared missing. `uncounted` rows follow those that the header counts, `behind` bytes follow the end.
+    `unused` and `in_missing` are by column: labels of codes that no row has, and cells with values that are declared
+    missing. `uncounted` rows are beyond the number in the header, `behind` bytes are after the end.
     """
 
     metadata: Any
@@ -76,7 +76,7 @@ def suffix_of(content: bytes, suffix: str) -> str | None:
 
 
 def open_statistics(content: bytes, name: str, suffix: str, reading: Reading) -> Opened:
-    """Read a file of SPSS, Stata or SAS with everything that stands beside its cells."""
+    """Read a file of SPSS, Stata or SAS with everything that it stores apart from cells."""
     counted, whole = _without_count(content) if suffix in SPSS else (UNCOUNTED, content)
     file = io.BytesIO(whole)
     try:
@@ -109,7 +109,7 @@ def open_statistics(content: bytes, name: str, suffix: str, reading: Reading) ->
 
 
 def _without_count(content: bytes) -> tuple[int, bytes]:
-    """Return the number of rows that a header of SPSS tells, and the file without it, so that all rows are read."""
+    """Return (number of rows in an SPSS header, the file with that number unset, so that all rows are read)."""
     if len(content) < COUNTED + 4:
         return UNCOUNTED, content
     order = _byte_order(content)
@@ -118,7 +118,7 @@ def _without_count(content: bytes) -> tuple[int, bytes]:
 
 
 def _byte_order(content: bytes) -> str:
-    """Return the byte order of a file of SPSS, as `struct` writes it; a small number in its header tells."""
+    """Return the byte order of an SPSS file as `struct` writes it, by a small number in its header."""
     return "<" if content[64:65] in (b"\x02", b"\x03") else ">"
 
 
@@ -134,7 +134,7 @@ def _unused_labels(cells: Mapping[str, list[Any]], metadata: Any) -> dict[str, t
 
 
 def _count_declared_missing(cells: list[Any], column: str, metadata: Any) -> int:
-    """Return how many cells of a column have a value that the file declares to be missing."""
+    """Return how many cells of a column have a value that the file declares as missing."""
     ranges = (metadata.missing_ranges or {}).get(column, ())
     letters = set((metadata.missing_user_values or {}).get(column, ()))
     return sum(
@@ -145,12 +145,12 @@ def _count_declared_missing(cells: list[Any], column: str, metadata: Any) -> int
 def _is_in(cell: Any, ranges: Any) -> bool:
     try:
         return any(each["lo"] <= cell <= each["hi"] for each in ranges)
-    except TypeError:  # a date, which no number bounds
+    except TypeError:  # a date, which has no numeric bounds
         return False
 
 
 def _count_attributes(content: bytes) -> int:
-    """Return how many attributes a file of SPSS has that somebody made: those of the file, and of columns."""
+    """Return how many attributes of an SPSS file, or of its columns, were added by users."""
     count, order = 0, _byte_order(content)
     for number in ATTRIBUTES:
         start = content.find(struct.pack(f"{order}iii", 7, number, 1))
@@ -176,7 +176,7 @@ def _count_behind(content: bytes) -> int:
 
 
 def _texts_of(metadata: Any) -> Iterator[str]:
-    """Yield every text of a file that is no cell."""
+    """Yield every text of a file that is not a cell."""
     yield from (str(text) for text in (metadata.file_label, metadata.table_name) if text)
     yield from map(str, metadata.notes or ())
     yield from (str(text) for text in metadata.column_labels or () if text)
@@ -264,7 +264,7 @@ def _notes(subject: ScannedFile) -> Iterator[Finding]:
         yield note(
             "the labels",
             inside.titles,
-            f"{plural(inside.titles, 'column')} have a label, which is a text of somebody's own",
+            f"{plural(inside.titles, 'column')} have a label, which may be any text",
             "read the labels: they may name people or places",
         )
 

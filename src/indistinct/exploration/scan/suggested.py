@@ -1,4 +1,4 @@
-"""Roles for columns that have none: those that `inspect` suggests, so that identifiers are found without a policy."""
+"""Roles for columns without one, as `inspect` suggests them, so that identifiers are found without a policy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,12 +18,12 @@ from indistinct.schema import Role, Schema
 from indistinct.tables.inference import KINDS, convert_values
 
 MAX_ROWS_INSPECTED = 100_000
-"""Of a longer table, this many rows are drawn by chance and inspected."""
+"""Of a longer table, this many random rows are inspected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Suggested roles and hierarchies of a table, and the columns that point at people, each with the reason."""
+    """Suggested roles and hierarchies of a table, and the columns that identify people, each with the reason."""
 
     schema: Schema | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
@@ -55,7 +55,7 @@ def with_suggested_roles(
 ) -> ScannedFile:
     """Return a subject with suggested roles for the columns that have none.
 
-    A column of the original is judged by its values there, one that folders name by their names, and any other by its
+    A column of the original is judged by its values there, a column of folder names by these, and any other by its
     published values.
     """
     known = {*(() if subject.schema is None else subject.schema.columns), *subject.expected_columns}
@@ -94,12 +94,12 @@ def _unique_name(names: list[str], place: int) -> str:
 def _draw_rows(table: pa.Table) -> pa.Table:
     if table.num_rows <= MAX_ROWS_INSPECTED:
         return table
-    chance = np.random.default_rng(0)  # the same rows each time, so that a file gets the same verdict
+    chance = np.random.default_rng(0)  # the same rows each time, so that a file always gets the same verdict
     return table.take(np.sort(chance.choice(table.num_rows, MAX_ROWS_INSPECTED, replace=False)))
 
 
 def _typed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of text as the numbers or dates that it spells, as an inspection of the file would read it."""
+    """Return a column of text converted to numbers or dates, as an inspection of the file would read it."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if not pa.types.is_string(kind) and not pa.types.is_large_string(kind):
         return column.cast(kind)

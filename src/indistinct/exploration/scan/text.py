@@ -1,4 +1,4 @@
-"""Delimited text and compressed files: cells that spreadsheets run, stray bytes, what headers and lists tell."""
+"""Delimited text and compressed files: cells that spreadsheets execute, stray bytes, contents of headers and lists."""
 
 import io
 import re
@@ -29,12 +29,12 @@ from indistinct.figures import plural
 from indistinct.machine.memory import Allowance
 from indistinct.release.writing.delimited import is_formula
 from indistinct.tables.delimited import read_cells
-from indistinct.tables.encodings import MARKS
+from indistinct.tables.dialect import MARKS
 from indistinct.tables.value import Reading
 
 
 def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
-    """Read delimited text as text, cell by cell; `content` is decompressed."""
+    """Read delimited text cell by cell, as text; `content` is decompressed."""
     table, encoding = read_cells(path, reading)
     plain = content if encoding == "utf-8" else content.decode(encoding, errors="replace").encode()
     return Opened("delimited", table, (FilePart("the text", plain),), content)
@@ -65,22 +65,22 @@ def _find_marks(subject: ScannedFile) -> Iterator[Finding]:
             "the file begins with a byte order mark, as programs of one system write it",
             "nothing: readers skip it",
         )
-    # Behind the rows there may be white space; control characters there are what editors and tapes leave.
+    # White space may follow the rows; control characters there are left by editors and tapes.
     left = re.search(rb"[\x00\x1a][\x00-\x20]*\Z", content[-4096:]) if marked is None else None
     if left is not None:
         yield suspicion(
             "the last bytes",
             len(left[0]),
-            f"{plural(len(left[0]), 'byte')} that are no text stand behind the last row",
+            f"{plural(len(left[0]), 'byte')} that are no text follow the last row",
             "write the table into a new file",
         )
 
 
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
-# What is inflated takes so many times more once it is looked at: text, and the XML of a workbook.
+# Memory relative to the decompressed size: text, and the XML of a workbook.
 TEXT_GROWS, XML_GROWS = 4, 16
 MOST_ENTRIES = 10_000
-# A path that shows where a file lay, and not only what it is called.
+# A path that shows where a file was, not only its name.
 _ELSEWHERE = re.compile(r"^[/\\]|^[A-Za-z]:|\.\.|(^|[/\\])(home|users)[/\\]", re.IGNORECASE)
 HAS_EXTRA, HAS_NAME, HAS_COMMENT = 4, 8, 16
 HEADER = 10
@@ -88,7 +88,7 @@ HEADER = 10
 
 @dataclass(frozen=True, slots=True)
 class GzipHeader:
-    """What the header of a gzip file tells: a file's name, a comment, a time; and the bytes behind its end."""
+    """The content of a gzip header: a file name, a comment, a time; and the bytes after the end of the file."""
 
     name: str
     has_comment: bool
@@ -115,7 +115,7 @@ def inflate(content: bytes, name: str, allowance: Allowance) -> tuple[bytes, Gzi
 
 
 def require_inflated(size: int, name: str, allowance: Allowance, *, grows: int) -> None:
-    """Raise `OutOfMemoryError` if what a file inflates to takes more than is allowed once it is looked at."""
+    """Raise `OutOfMemoryError` if the decompressed content would take more memory than is allowed."""
     allowance.require(size * grows, name, f"at least {size >> 20:,} MB", otherwise="unpack it first, and scan that")
 
 
@@ -151,7 +151,7 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
 def read_entry(
     archive: zipfile.ZipFile, entry: str | zipfile.ZipInfo, name: str, allowance: Allowance, *, taken: int = 0
 ) -> bytes:
-    """Return what an entry of an archive holds, which is no more than it may after what was `taken`."""
+    """Return the content of an archive's entry, limited by the allowance after `taken` bytes."""
     most = max(allowance.most // XML_GROWS - taken, 0)
     try:
         with archive.open(entry) as opened:
@@ -165,7 +165,7 @@ def read_entry(
 
 
 def open_zip(archive: zipfile.ZipFile, content: bytes, name: str) -> Opened:
-    """Take an archive that is no workbook: what it tells of its files, which are not opened."""
+    """Return an archive that is no workbook: the list of its files, which are not opened."""
     files = [entry for entry in archive.infolist() if not entry.is_dir()]
     reason = "an archive is not unpacked: scan each file in it on its own"
     strays = find_strays(archive, content, name)

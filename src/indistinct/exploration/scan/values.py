@@ -1,9 +1,9 @@
 """Values of the original that no published cell shows, searched in every byte of the file.
 
-Searched are identifiers and, where cells are read, values of other columns which no published cell holds: those of
-suppressed rows and those that a recoding replaced. Only values that hardly occur by chance are: at least six bytes, or
-four that stand alone between other marks in text, with a letter or at least seven digits, and no dates, which files
-tell of themselves.
+Searched are identifiers and, where cells are read, values of other columns that no published cell has: those of
+suppressed rows and those that were generalized. Only values that hardly occur by chance are searched: at least six
+bytes, or four as a whole word in text, with a letter or at least seven digits, and no dates, which files contain
+anyway.
 """
 
 import re
@@ -19,11 +19,11 @@ from indistinct.exploration.scan.compared import spell_values
 from indistinct.figures import plural
 from indistinct.machine.arrays import Codes
 
-# Bytes of a value that is searched among packed cells, and of one in text; digits of a number.
+# Bytes of a value that is searched in binary cells, and of one in text; digits of a number.
 LONG, SHORT, DIGITS = 6, 4, 7
-# So many values of each column are searched, evenly chosen, in so many bytes of each part.
+# Upper limits of the values of each column, evenly chosen, and of the bytes of each part.
 MOST_VALUES, MOST_BYTES = 50_000, 1 << 28
-# Words that files use for themselves, which are values of some tables too.
+# Words of file formats that are also values of some tables.
 OWN_WORDS = frozenset(
     """pandas pyarrow arrow parquet schema index columns column metadata field_name numpy_type pandas_type string
     unicode object category categorical double float float64 int64 bool boolean datetime range stop start step kind
@@ -47,7 +47,7 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     for name in subject.original.columns:
         is_hidden = name in subject.hidden
         if (subject.file.table is None or subject.file.rows is not None) and not is_hidden:
-            continue  # which of its values cells hold is not known
+            continue  # it is not known which values the cells have
         values = _candidates(subject.original.data[name])
         if len(values) == MOST_VALUES:
             yield NotChecked(
@@ -59,7 +59,7 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
         told: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MOST_BYTES]
-            # The raw bytes hold the other parts too: what was found there is not found twice.
+            # The raw bytes contain the other parts too: a value found there is not reported twice.
             wanted = absent if part.words else [value for value in absent if len(value) >= LONG and value not in told]
             found = find_values(wanted, content, whole=part.words)
             told.update(wanted[number] for number in found)
@@ -70,7 +70,7 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
                     len(found),
                     f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
                     f"{name!r} of the original that no published cell shows: {whose}",
-                    "write the published cells into a new file, without what the old one had beside them",
+                    "write the published cells into a new file, without the other contents of the old one",
                 )
 
 
@@ -106,7 +106,7 @@ def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _candidates(column: pa.ChunkedArray) -> list[bytes]:
-    """Return the values of a column that hardly occur by chance, evenly chosen where they are very many."""
+    """Return the values of a column that hardly occur by chance, evenly chosen if there are very many."""
     if pa.types.is_temporal(column.type) or pa.types.is_boolean(column.type) or pa.types.is_floating(column.type):
         return []
     telling = [text.encode() for text in spell_values(column).to_pylist() if _is_telling(text)]
@@ -127,7 +127,7 @@ def _is_telling(text: str) -> bool:
 
 
 def _cells(table: pa.Table) -> bytes:
-    """Return every distinct published cell, and every name of a column, as text."""
+    """Return every distinct published cell and every column name as text."""
     return _join_texts([spell_values(column) for column in table.columns]) + "\n".join(table.column_names).encode()
 
 
@@ -142,10 +142,10 @@ CHECKS = (
     ScanCheck("identifier-values", "published cells that hold identifiers", _find_ids, ("table", "original", "roles")),
 )
 
-# Values are told by their first bytes, as many of these as they have.
+# Values are recognized by their first bytes, as many of these as they have.
 WIDTHS = (8, 6, 4)
 BLOCK = 1 << 22
-# Places that are compared letter by letter: where more look alike, the rest is not compared.
+# Matches that are compared letter by letter; beyond this number the rest is not compared.
 MOST_PLACES = 1 << 19
 _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
@@ -187,14 +187,14 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
 
 
 def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
-    """Return where bytes begin as one of the values does."""
+    """Return where bytes begin like one of the values."""
     cells = np.frombuffer(block, dtype=np.uint8)
     if len(cells) < width:
         return []
     words = np.zeros(len(cells) - width + 1, dtype=np.uint64)
     for step in range(width):
         words |= cells[step : step + len(words)].astype(np.uint64) << np.uint64(8 * step)
-    # A coarse look first: few words pass it, and only these are looked up.
+    # A coarse test first: few words pass it, and only these are looked up.
     marked = np.zeros(1 << 16, dtype=bool)
     marked[_coarse(starts)] = True
     likely = np.flatnonzero(marked[_coarse(words)])

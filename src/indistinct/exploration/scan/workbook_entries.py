@@ -1,4 +1,4 @@
-"""What a workbook holds beside its sheets: pivot caches, comments, links, pictures, and entries of no use."""
+"""What a workbook stores apart from its sheets: pivot caches, comments, links, pictures, and unused entries."""
 
 import posixpath
 import re
@@ -13,9 +13,9 @@ from indistinct.tables.xml_documents import parse_xml
 
 FIRST_PAGE = "a picture of its first page, perhaps of an earlier state"
 DRAWINGS = "drawings or charts, with texts and values of their own"
-# Names that Excel itself gives to ranges that are printed or filtered.
+# Names that Excel gives to ranges that are printed or filtered.
 OWN_NAMES = "_xlnm."
-# Entries that may hold cells or people, each with what it is.
+# Entries that may contain cells or people's names, each with a description.
 OTHER_ENTRIES = (
     (r"xl/pivotCache/.*Records.*\.(xml|bin)", Severity.LEAK, "a copy of the rows that a pivot table was made of"),
     (r"xl/externalLinks/.*\.(xml|bin)", Severity.LEAK, "cells of another workbook"),
@@ -37,14 +37,14 @@ OTHER_ENTRIES = (
     (r"docMetadata/.*|xl/customProperty.*|xl/webextensions/.*", Severity.SUSPICION, "notes of other programs"),
     (r"xl/printerSettings/.*", Severity.NOTE, "the settings of a printer"),
 )
-# Elements of an open document that may hold cells or people.
+# Elements of an OpenDocument file that may contain cells or people's names.
 OTHER_ELEMENTS = (
     (rb"<office:annotation\b", Severity.LEAK, "comments, and who wrote them"),
     (rb"<table:tracked-changes\b", Severity.LEAK, "earlier versions of cells"),
     (rb"<table:data-pilot-table\b|<table:database-source", Severity.SUSPICION, "tables that were made of other cells"),
     (rb"<table:named-(?:range|expression)\b", Severity.SUSPICION, "names for ranges or values"),
 )
-# Entries that every workbook may have, and that other checks look at.
+# Entries that every workbook may have, and that other checks cover.
 USUAL_ENTRIES = re.compile(
     r"\[Content_Types\]\.xml|(.*/)?_rels/[^/]*\.rels|docProps/(core|app|custom)\.xml"
     r"|xl/(workbook|styles|sharedStrings|calcChain|metadata|volatileDependencies)\.(xml|bin)|xl/theme/theme\d+\.xml"
@@ -53,7 +53,7 @@ USUAL_ENTRIES = re.compile(
     r"|mimetype|(meta|styles|settings|content)\.xml|manifest\.rdf|META-INF/manifest\.xml|layout-cache|Configurations2/.*"
 )
 ROOT, MANIFEST = "_rels/.rels", "META-INF/manifest.xml"
-# How pictures begin and end.
+# The first and last bytes of pictures.
 PICTURES = {
     (".jpg", ".jpeg"): (b"\xff\xd8\xff", b"\xff\xd9"),
     (".png",): (b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"),
@@ -137,13 +137,13 @@ def _find_unused_entries(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _is_false_picture(name: str, content: bytes) -> bool:
-    """Return whether an entry named as a picture does not begin and end as pictures of that kind do."""
+    """Return whether an entry named as a picture does not begin and end like a picture of that type."""
     ends = next((ends for suffixes, ends in PICTURES.items() if name.lower().endswith(suffixes)), None)
     return ends is not None and not (content.startswith(ends[0]) and content.endswith(ends[1]))
 
 
 def _reached_by_links(book: Workbook) -> set[str]:
-    """Return the entries that the parts of a workbook link to, one from the other, and the lists of these links."""
+    """Return the entries that are reachable by links from the parts of a workbook, and the lists of these links."""
     links = {name.casefold(): _targets(name, book.entries[name]) for name in book.entries if name.endswith(".rels")}
     by_name = {name.casefold() for name in book.entries}
     used = {"[content_types].xml", *(name for name in ("xl/workbook.xml", "xl/workbook.bin") if name in by_name)}
@@ -161,7 +161,7 @@ def _reached_by_links(book: Workbook) -> set[str]:
 
 
 def _targets(name: str, content: bytes) -> set[str]:
-    """Return the entries that a list of links names; addresses outside the file are none."""
+    """Return the entries to which a list of links points, without addresses outside the file."""
     folder = posixpath.dirname(posixpath.dirname(name))
     try:
         links = list(parse_xml(content, name))
@@ -172,7 +172,7 @@ def _targets(name: str, content: bytes) -> set[str]:
 
 
 def _listed_in_manifest(book: Workbook) -> set[str]:
-    """Return the entries that the manifest of an open document lists, and those that every one has."""
+    """Return the entries that the manifest of an OpenDocument file lists, and those that every such file has."""
     listed = {
         value.casefold()
         for element in read_elements(book, MANIFEST)

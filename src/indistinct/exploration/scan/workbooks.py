@@ -1,4 +1,4 @@
-"""Workbooks (.xlsx, .xlsb, .ods), read as the archives that they are, and what they hold beside the cells on show.
+"""Workbooks (.xlsx, .xlsb, .ods), read as archives, and what they store apart from the visible cells.
 
 That is who made them, hidden sheets, rows and columns, comments, links, and texts of deleted cells.
 """
@@ -45,7 +45,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # Kinds of records in a binary workbook, and the bit that hides a row.
 COLUMNS, CELLS, FORMULAS, RULES = 60, (*range(2, 12), 62), (8, 9, 10, 11), (64, 463)
 HIDDEN_ROW = 0x10
-# The entry of an open document that says what it is.
+# The entry of an OpenDocument file with its type.
 MEDIA = "mimetype"
 XML = (".xml", ".rels", ".vml", ".rdf")
 OPEN_NOT_SHOWN = (NotChecked("hidden columns", "the reader of open documents does not show them"),)
@@ -55,7 +55,7 @@ _CELL = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 @dataclass(frozen=True, slots=True)
 class ScannedSheet:
-    """A sheet of a workbook: whether people see it, its cells, and what in it is hidden or computed."""
+    """A sheet of a workbook: whether it is visible, its cells, and its hidden and computed parts."""
 
     number: int
     hidden: bool
@@ -78,14 +78,14 @@ class Workbook:
 
 
 def refuse_old_office(content: bytes, name: str) -> InputError:
-    """Return the error of a file in the container of older office programs, which also holds encrypted workbooks."""
+    """Return the error of a file in the container of older office programs, which encrypted workbooks also use."""
     if "EncryptedPackage".encode("utf-16-le") in content:
         return encrypted_error(name)
     return InputError(f"{name} is a workbook of an older format", hint="save it as .xlsx, and scan that")
 
 
 def is_workbook(archive: zipfile.ZipFile, name: str, allowance: Allowance) -> bool:
-    """Return whether an archive is a workbook: of Excel, in XML or in binary records, or an open document (.ods)."""
+    """Return whether an archive is a workbook: of Excel, in XML or binary records, or an OpenDocument file (.ods)."""
     names = archive.namelist()
     if WORKBOOK in names or BOOK in names:
         return True
@@ -93,7 +93,7 @@ def is_workbook(archive: zipfile.ZipFile, name: str, allowance: Allowance) -> bo
 
 
 def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance: Allowance) -> Opened:
-    """Read a workbook; its first sheet that people see is the published table, with names in its first row."""
+    """Read a workbook; its first visible sheet is the published table, with names in its first row."""
     entries: dict[str, bytes] = {}
     hidden: list[FilePart] = []
     taken = 0
@@ -124,7 +124,7 @@ def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance
 
 
 def _unread(shown: list[ScannedSheet]) -> tuple[NotChecked, ...]:
-    """Return the cells that people see and the scan does not read: those of every sheet but the first."""
+    """Return the visible cells that the scan does not read: those of every sheet except the first."""
     if not shown:
         return (NotChecked("the cells", "no sheet that people see has any"),)
     reason = "the first sheet is taken for the published table: save each as a file of its own, and scan it"
@@ -155,7 +155,7 @@ def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -
 
 
 def read_shared_texts(entries: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the texts that cells of a binary workbook share."""
+    """Yield the shared texts of a binary workbook."""
     for kind, payload in read_records(entries.get(BINARY_STRINGS, b"")):
         if kind == SHARED_TEXT:
             yield read_wide_text(payload, 1)[0]
@@ -195,7 +195,7 @@ def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidd
 
 
 def _binary_cell(kind: int, payload: bytes, strings: tuple[str, ...], used: set[int]) -> str | None:
-    """Return the text of a cell, None for an empty one; what it shares with others is noted."""
+    """Return the text of a cell, None for an empty one; indices of shared texts are added to `used`."""
     match kind:
         case 2:
             (packed,) = struct.unpack_from("<i", payload)
@@ -222,7 +222,7 @@ def _spell_number(number: float) -> str:
 
 
 def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[ScannedSheet]:
-    """Yield the sheets of an open document; formulas and hidden rows are counted for all of them with the first."""
+    """Yield the sheets of an OpenDocument file; the first has the counts of formulas and hidden rows of all sheets."""
     counts = {
         "hidden_rows": len(re.findall(rb'table:visibility="(?:collapse|filter)"', document)),
         "formulas": len(re.findall(rb"\btable:formula=", document)),
@@ -268,7 +268,7 @@ def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, 
 
 
 def _cell(element: ElementTree.Element, strings: tuple[str, ...], used: set[int]) -> str | None:
-    """Return the text of a cell, None for an empty one; what it shares with others is noted."""
+    """Return the text of a cell, None for an empty one; indices of shared texts are added to `used`."""
     kind = element.get("t", "n")
     if kind == "inlineStr":
         return "".join(part.text or "" for part in element.iter() if local(part) == "t")
@@ -283,7 +283,7 @@ def _cell(element: ElementTree.Element, strings: tuple[str, ...], used: set[int]
 
 
 def _column(reference: str | None, following: int) -> int:
-    """Return the number of a column.
+    """Return the number of a column from a cell reference.
 
     >>> _column("AB12", 1)
     28
@@ -314,7 +314,7 @@ def _table(sheet: ScannedSheet, name: str) -> pa.Table:
 
 
 def _searched_part(entry: str, content: bytes) -> FilePart:
-    """Return what of an entry is searched: the text of XML, and of binary records what was UTF-16, as UTF-8."""
+    """Return the text of an entry to be searched: that of XML, and UTF-16 text of binary records, as UTF-8."""
     place = f"the entry {entry}"
     if entry.endswith(XML):
         return FilePart(place, _words(content))
@@ -325,7 +325,7 @@ def _searched_part(entry: str, content: bytes) -> FilePart:
 
 
 def _words(content: bytes) -> bytes:
-    """Return the text of an XML entry, with the marks that XML writes in other ways."""
+    """Return the text of an XML entry with entities decoded."""
     for written, mark in ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&apos;", b"'"), (b"&amp;", b"&")):
         content = content.replace(written, mark)
     return content
@@ -335,7 +335,7 @@ def _is_on(flag: str | None) -> bool:
     return flag in ("1", "true")
 
 
-# Properties that name people and places, and those that tell times.
+# Properties that name people and places, and those with times.
 PEOPLE = {"creator", "lastModifiedBy", "Manager", "Company", "category", "keywords", "subject", "description", "title"}
 PEOPLE |= {"initial-creator", "printed-by", "keyword", "template"}
 TIMES = {"created", "modified", "lastPrinted", "TotalTime", "creation-date", "date", "print-date", "editing-duration"}
@@ -367,7 +367,7 @@ def _properties(subject: ScannedFile) -> Iterator[Finding]:
         yield suspicion(
             CUSTOM,
             custom,
-            f"the document has {plural(custom, 'property', 'properties')} of somebody's own making",
+            f"the document has {plural(custom, 'property', 'properties')} that a person added",
             "read them, and remove them",
         )
 

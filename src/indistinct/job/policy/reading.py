@@ -19,20 +19,17 @@ from indistinct.hierarchy.registry import hierarchy_from_json
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy.value import AnalysisPlan, Context, Input, Output, Policy, Statement, predicted_column
 from indistinct.job.sampling import check_share
-from indistinct.metrics.importance import importance_of
 from indistinct.metrics.registry import parse_metric
 from indistinct.models.registry import parse_model
-from indistinct.recoding.levels import levels_of
-from indistinct.recoding.numeric_forms import numeric_forms
-from indistinct.recoding.range_columns import check_form
+from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
+from indistinct.recoding.outputs import check_range_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
 from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema, did_you_mean
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
-from indistinct.tables.input_files import read_ordinary
-from indistinct.tables.reading import declare
-from indistinct.tables.value import Reading
+from indistinct.tables.addresses import read_ordinary
+from indistinct.tables.value import Reading, declare
 
 # More than any policy has: what is checked before the parser, which reads deep nesting and long keys in quadratic time.
 LARGEST_POLICY = 1 << 26
@@ -85,7 +82,7 @@ def policy_from_document(document: Mapping[str, Any], *, base: Path) -> Policy:
     algorithm = parse_algorithm_of(tables["algorithm"])
     with at_place("[privacy] models"):
         models = tuple(part for model in privacy.get("models", ()) for part in parse_model(model).parts())
-        if not models and not algorithm.traits.buckets:
+        if not models and not algorithm.traits.own_guarantee:
             raise PolicyError("[privacy] models: name at least one model", hint='models = ["k-anonymity:k=5"]')
     with at_place("[privacy] suppression"):
         suppression = parse_budget(privacy.get("suppression", 0.0))
@@ -134,7 +131,7 @@ def _output(given: Mapping[str, Any]) -> Output:
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with at_place("[output]"):
         writing = Writing(**{key: given[key] for key in settings_under("output.writing") if key in given})
-        ranges = None if "ranges" not in given else check_form(given["ranges"])
+        ranges = None if "ranges" not in given else check_range_form(given["ranges"])
     paths = {key: Path(given[key]) for key in named}
     smallest, parts = given.get("smallest_count"), tuple(given.get("partition_by", ()))
     return Output(

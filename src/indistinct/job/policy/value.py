@@ -13,11 +13,10 @@ from indistinct.errors import ParameterError, SchemaError
 from indistinct.hierarchy.explicit import move_file, table_of_values
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.metrics.base import Metric
-from indistinct.metrics.importance import NO_IMPORTANCE, Importance
 from indistinct.models import Model
+from indistinct.models.base import name_protected_column
 from indistinct.models.registry import all_of
-from indistinct.recoding.levels import LevelBounds
-from indistinct.recoding.numeric_forms import INTERVALS, NumericForms
+from indistinct.recoding.columns import INTERVALS, NO_IMPORTANCE, Importance, LevelBounds, NumericForms
 from indistinct.recoding.outputs import RangeForm
 from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym, with_declared_knowledge
@@ -232,6 +231,8 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "suppression", parse_budget(self.suppression))
+        sensitive = self.schema.sensitive
+        object.__setattr__(self, "models", tuple(name_protected_column(each, sensitive) for each in self.models))
 
     @property
     def model(self) -> Model | None:

@@ -14,14 +14,14 @@ from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.value import Policy, rebased
 from indistinct.metrics.base import Metric
 from indistinct.models import Model
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
 from indistinct.settings import TABLES, settings_of, value_at
 from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of
-from indistinct.tables.reading import to_options
+from indistinct.tables.value import to_options
 
 
 def write_policy(
@@ -55,9 +55,9 @@ def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str
         present = {key: value for key, value in given.items() if value is not None}
         if name == "columns":
             width = max((len(SingleKey(key).as_string()) for key in present), default=0)
-            document.add(name, _table(present, notes=notes or {}, width=width))
+            document.add(name, toml_table(present, notes=notes or {}, width=width))
         elif present:
-            document.add(name, _table(present))
+            document.add(name, toml_table(present))
     return tomlkit.dumps(document)
 
 
@@ -144,7 +144,7 @@ def _column(policy: Policy, name: str) -> Any:
     return {"role": str(role), **more}
 
 
-def _table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:
+def toml_table(given: Mapping[str, Any], *, notes: Mapping[str, str] = MappingProxyType({}), width: int = 0) -> Table:
     """Return a table of one line a key, with notes above and keys as wide as the widest."""
     table = tomlkit.table()
     for name, value in given.items():

@@ -1,1 +1,1 @@
-"""What is asked of a table or of its recoding: queries, the conditions of their rows, and workloads of many."""
+"""Queries to a table or its release: the query, the conditions of its rows, and workloads of many queries."""

@@ -1,6 +1,6 @@
-"""Conditions as boxes: in each, every column has its own set of values, so that a recoding meets it column by column.
+"""Conditions as boxes: sets of values for each column, so that published values are compared column by column.
 
-The boxes of a condition do not overlap: what is counted in each adds up. The boxes of a workload are in codes.
+The boxes of a condition do not overlap, so that their counts add up. The boxes of a workload are in codes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,12 +17,12 @@ from indistinct.metrics.queries.workload import Workload
 from indistinct.tables.domain import Domain
 
 Box = Mapping[str, ValueSet]
-"""What each column may be; a column that is not named may be anything."""
+"""The allowed values of columns; a column that is not named may have any value."""
 MOST_BOXES = 512
 
 
 def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> tuple[Box, ...]:
-    """Return boxes without overlap that together hold what fulfils a condition; none if nothing does."""
+    """Return boxes without overlap that together contain the values that satisfy a condition; none if nothing does."""
     if condition is None:
         return ({},)
     return tuple(_join_boxes(_apart(_join_boxes(_boxes(condition, columns)))))
@@ -56,7 +56,7 @@ def _drop_empty(boxes: list[Box]) -> list[Box]:
 
 
 def _join_boxes(boxes: list[Box]) -> list[Box]:
-    """Join boxes that differ in one column: x < 5 or x >= 5 is one box, and not two that each meet half of a class."""
+    """Join boxes that differ in one column: x < 5 or x >= 5 is one box, not two that each contain half of a class."""
     found: list[Box] = []
     for box in boxes:
         grown, again = box, True
@@ -84,7 +84,7 @@ def _apart(boxes: list[Box]) -> list[Box]:
 
 
 def _without(box: Box, other: Box) -> Iterator[Box]:
-    """Yield boxes without overlap that hold what is in one box and not in another."""
+    """Yield boxes without overlap with the values of `box` that are not in `other`."""
     inside: dict[str, ValueSet] = dict(box)
     pieces: list[Box] = []
     for name, values in other.items():
@@ -111,9 +111,9 @@ def _few(boxes: list[Box]) -> list[Box]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """The boxes of a workload: the query that each belongs to, and its weight.
+    """The boxes of a workload: the query of each box, and its weight.
 
-    `accepted` has for every column a matrix with a row a box and a column a code, or None if nobody asks for it.
+    `accepted` has for every column a matrix (boxes × codes), or None if no query has a condition on it.
     """
 
     owners: Codes
@@ -125,7 +125,7 @@ class Boxes:
 
 
 def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
-    """Return what the queries of a workload accept of some columns; conditions on others are left out."""
+    """Return what the queries of a workload accept of these columns; conditions on others are left out."""
     columns = {domain.column: column_values(domain) for domain in domains}
     owners, weights, boxes = [], [], []
     for query, (asked, weight) in enumerate(zip(workload.queries, workload.weights, strict=True)):
@@ -144,7 +144,7 @@ def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
 
 
 def _about(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> Condition | None:
-    """Return what is left of a condition that does not know of other columns."""
+    """Return the part of a condition that is about these columns."""
     if condition is None or all(name in columns for name in columns_in(condition)):
         return condition
     match condition:

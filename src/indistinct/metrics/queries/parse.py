@@ -1,4 +1,4 @@
-"""SQL of one SELECT without joins, read into a query; sqlglot parses, and what a recoding cannot answer is refused."""
+"""Parse SQL with one SELECT and no joins into a query; sqlglot parses, and unsupported parts are refused."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,11 +35,11 @@ NOT_ANSWERED = {
 }
 LONGEST = 100_000
 UNREADABLE = (AttributeError, TypeError, ValueError, KeyError, IndexError, RecursionError, AssertionError)
-"""What sqlglot raises beside its own errors for texts that are no SQL, such as `age { = IN 'x'`."""
+"""What sqlglot raises, in addition to its own errors, for texts that are not SQL, such as `age { = IN 'x'`."""
 
 
 def parse_query(text: str) -> Query:
-    """Return the query that a SELECT spells; raise `InputError` for what is none, or is not answered on releases.
+    """Return the query of a SELECT; raise `InputError` for other texts and for what releases cannot answer.
 
     >>> parse_query("SELECT COUNT(*) FROM release WHERE age >= 30 OR NOT sex = 'Male'").columns
     ('age', 'sex')
@@ -59,7 +59,7 @@ def parse_query(text: str) -> Query:
         raise InputError("a query is one SELECT", hint=f"write it like {EXAMPLE}")
     try:
         return _query(trees[0], exp)
-    except UNREADABLE:  # sqlglot takes some texts for trees that have holes
+    except UNREADABLE:  # for some texts sqlglot returns incomplete trees
         raise _unreadable() from None
 
 
@@ -167,7 +167,7 @@ def _condition(tree: Any, exp: Any) -> Condition:
 
 
 def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
-    """Return the conditions that a chain of AND, or of OR, joins; chains may be long, so nothing calls itself."""
+    """Return the conditions joined by a chain of AND, or of OR; without recursion, because chains may be long."""
     found, ahead = [], [tree]
     while ahead:
         each = ahead.pop()

@@ -1,8 +1,8 @@
-"""The rows of a published table as queries meet them: how much of each published value a condition allows.
+"""The rows of a published table for queries: how much of each published value a condition allows.
 
-A published value stands for a set of original ones. That set decides what is certain and what is possible. An estimate
-takes its values for equally frequent: of a range of whole numbers or days each one, of other ranges the length, of a
-node or a set its members.
+A published value represents a set of original ones, which decides what is certain and what is possible. An estimate
+assumes that its values are equally frequent: each whole number or day of a range, the length of other ranges, the
+members of a node or a set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from indistinct.view.value import Ranges, ShownColumn, View
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueOverlap:
-    """How much of each published value a set of values allows: an estimated share, all of it, some of it."""
+    """How much of each published value a set of values allows: an estimated share, and whether all or some of it."""
 
     share: Codes
     certain: Codes
@@ -30,7 +30,7 @@ class ValueOverlap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clipped:
-    """What is left of each published number where a set allows only some: least, largest, mean and variance."""
+    """The allowed part of each published number: minimum, maximum, mean and variance."""
 
     low: Codes
     high: Codes
@@ -55,7 +55,7 @@ def overlap(column: ShownColumn, allowed: ValueSet) -> ValueOverlap:
 
 
 def clip(column: ShownColumn, allowed: ValueSet | None) -> Clipped:
-    """Return the numbers that are left of each published value; they mean nothing where none is allowed."""
+    """Return the allowed numbers of each published value; they are undefined where none is allowed."""
     kept = LineSet(((-np.inf, 0), (np.inf, 1))) if allowed is None else allowed
     assert isinstance(kept, LineSet)  # noqa: S101  (text is refused before)
     inside = _levels(column, kept) > 0
@@ -85,13 +85,13 @@ def _levels(column: ShownColumn, allowed: ValueSet) -> Codes:
 
 
 def _sum_weights(column: ShownColumn, weights: Codes) -> Codes:
-    """Return the sum of weights of known values over those that each published value covers."""
+    """Return the sum of weights of the known values that each published value covers."""
     running = np.concatenate([[0], np.cumsum(weights, dtype=np.float64 if weights.dtype.kind == "f" else np.int64)])
     return column.cover.sum_runs(running[column.cover.high + 1] - running[column.cover.low])
 
 
 def _by_hull(column: ShownColumn, allowed: LineSet, certain: Codes, possible: Codes) -> tuple[Codes, Codes]:
-    """Return what is certain and possible of ranges of which only the ends are known."""
+    """Return which ranges are certainly and possibly allowed, where only their ends are known."""
     assert column.hull is not None  # noqa: S101
     low, high = column.hull
     some, every = np.zeros(len(column), dtype=bool), np.zeros(len(column), dtype=bool)
@@ -107,7 +107,10 @@ def _by_hull(column: ShownColumn, allowed: LineSet, certain: Codes, possible: Co
 
 
 def _by_width(column: ShownColumn, allowed: LineSet, share: Codes) -> Codes:
-    """Return the share of ranges by their width; missing counts as one value beside those of a range."""
+    """Return the allowed share of ranges by their width.
+
+    Missing counts as one value in addition to those of a range.
+    """
     assert column.ranges is not None  # noqa: S101
     low, high, whole = column.ranges.low, column.ranges.high, column.ranges.whole
     inside = np.zeros(len(column))
@@ -122,13 +125,13 @@ def _by_width(column: ShownColumn, allowed: LineSet, share: Codes) -> Codes:
     with np.errstate(invalid="ignore", divide="ignore"):
         part = inside / size
         found = np.where(column.absent, (part * values + allowed.missing) / (values + 1), part)
-    # Of a point, and of a set without any length, the known values tell more.
+    # For a point, and a set of length 0, the known values are more exact.
     usable = np.isfinite(found) & (whole | (inside > 0))
     return np.where(usable, found, share)
 
 
 def _by_codes(column: ShownColumn, inside: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return the least, the largest and the mean of the known numbers that are allowed, NaN where none is."""
+    """Return the minimum, maximum and mean of the known numbers that are allowed, NaN where there are none."""
     assert column.positions is not None  # noqa: S101
     count = len(inside)
     places = np.where(inside, np.arange(count), count)
@@ -156,7 +159,7 @@ def _reduce_runs(column: ShownColumn, reach: np.ufunc, runs: Codes, nothing: flo
 
 
 def _ends(kept: LineSet, low: Codes, high: Codes) -> tuple[Codes, Codes]:
-    """Return the least and largest number of each range that a set allows, NaN where it allows none."""
+    """Return the smallest and largest number of each range that a set allows, NaN where it allows none."""
     least, largest = np.full(len(low), np.inf), np.full(len(low), -np.inf)
     for (start, _), (end, _) in kept.stretches:
         one, other = np.maximum(low, start), np.minimum(high, end)
@@ -168,7 +171,7 @@ def _ends(kept: LineSet, low: Codes, high: Codes) -> tuple[Codes, Codes]:
 
 
 def _middle(kept: LineSet, ranges: Ranges) -> Codes:
-    """Return the mean of what is left of each range, NaN where nothing with any width is."""
+    """Return the mean of the allowed part of each range, NaN where that has no width."""
     sizes, sums = np.zeros(len(ranges.low)), np.zeros(len(ranges.low))
     pairs = kept.whole() if ranges.whole else [(start, end) for (start, _), (end, _) in kept.stretches]
     for start, end in pairs:
@@ -181,13 +184,13 @@ def _middle(kept: LineSet, ranges: Ranges) -> Codes:
         return sums / np.where(sizes > 0, sizes, np.nan)
 
 
-# From so many pairs of a box and an entry on, a compiled loop is worth its start; so many boxes are taken at a time.
+# WORTH_COMPILED: pairs of a box and an entry from which compiling pays. BLOCK: boxes that are processed at a time.
 WORTH_COMPILED, BLOCK = 4_000_000, 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chosen:
-    """The entries of a slice that a box may hold: their numbers, the estimated share of each, whether it holds all."""
+    """The entries of a slice that a box may contain: indices, the estimated share of each, whether all of it."""
 
     entries: Codes
     share: Codes
@@ -196,10 +199,10 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """What a query may have chosen: between `low[u]` and `high[u]` rows of each unit, out of entries of it.
+    """The rows that a query may select: from `low[u]` to `high[u]` rows of each unit, out of its entries.
 
-    Entry `i` belongs to `units[i]` and stands for at most `counts[i]` rows, `weights[i]` by estimate; `entries[i]` is
-    its number in the slice of the target, and `box[i]` the box that chose it.
+    Entry `i` belongs to `units[i]` and has at most `counts[i]` rows, `weights[i]` by estimate; `entries[i]` is its
+    index in the slice of the target, and `box[i]` the box that selected it.
     """
 
     low: Codes
@@ -214,12 +217,12 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class PublishedRows:
-    """What queries ask: the view of a published table, and what else is known of it.
+    """The view of a published table that queries use, and what else is known about it.
 
-    `suppressed` rows are in the original and in no unit; None if their number is not known. `trusted_means` says that
-    published means are those of the published rows. `notes` are what a reader of any answer must know. `attained` says
-    of which columns the ends of published ranges are values that occur, and among which rows: among all rows that show
-    the same in the columns that are named for it.
+    `suppressed` rows are in the original and in no unit; None if their number is not known. With `trusted_means`,
+    published means are those of the published rows. `notes` are needed to understand any answer. `attained` names the
+    columns whose published ranges end at occurring values, each with the columns by which rows are grouped: the ends
+    occur among all rows with the same published values in these.
     """
 
     view: View
@@ -231,7 +234,7 @@ class PublishedRows:
 
     @cached_property
     def values(self) -> dict[str, ColumnValues]:
-        """What constants of a query mean in each column."""
+        """The meaning of constants of a query in each column."""
         return {name: column_values(column.domain, column.order) for name, column in self.view.columns.items()}
 
     @cached_property
@@ -247,13 +250,13 @@ class PublishedRows:
         return {}
 
     def project(self, names: tuple[str, ...]) -> "PublishedRows":
-        """Return the rows of a table in classes with some columns alone, built once."""
+        """Return the rows of a table in classes restricted to some columns, cached."""
         if names not in self._projections:
             self._projections[names] = replace(self, view=self.view.project(names))
         return self._projections[names]
 
     def chosen(self, number: int, box: Box) -> Chosen:
-        """Return the entries of a slice that a box may hold, as far as it speaks of columns of the slice."""
+        """Return the entries of a slice that a box may contain, by its conditions on columns of the slice."""
         codes = self.view.slices[number].codes
         overlaps = {name: overlap(self.view.columns[name], box[name]) for name in box if name in codes}
         entries = self._candidates(number, overlaps)
@@ -267,7 +270,7 @@ class PublishedRows:
         return Chosen(entries, share, certain)
 
     def _candidates(self, number: int, overlaps: Mapping[str, ValueOverlap]) -> Codes:
-        """Return the entries that one column leaves, the one that leaves fewest."""
+        """Return the candidate entries by one column, the one with the fewest."""
         if not overlaps:
             return np.arange(len(self.view.slices[number].counts))
         left = {}
@@ -280,7 +283,7 @@ class PublishedRows:
         return order[run_entries(starts[found], np.diff(starts)[found])]
 
     def _index(self, number: int, name: str) -> tuple[Codes, Codes]:
-        """Return the entries of a slice by published value of a column, as an order and where each value begins."""
+        """Return the entries of a slice sorted by published value of a column, and where each value begins."""
         if (number, name) not in self._indexes:
             values = self.view.slices[number].codes[name]
             counts = np.bincount(values, minlength=len(self.view.columns[name]))
@@ -288,7 +291,7 @@ class PublishedRows:
         return self._indexes[number, name]
 
     def count(self, boxes: Sequence[Box]) -> tuple[float, int, int, float]:
-        """Return how many rows boxes hold: by estimate, at least, at most, and the variance of the estimate."""
+        """Return the number of rows in boxes: estimate, minimum, maximum, and the variance of the estimate."""
         if len(self.view.slices) == 1 and len(boxes) == 1:
             chosen = self.chosen(0, boxes[0])
             counts = self.view.slices[0].counts[chosen.entries]
@@ -302,7 +305,7 @@ class PublishedRows:
         return float(pool.estimate.sum()), int(pool.low.sum()), int(pool.high.sum()), variance
 
     def count_each(self, boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
-        """Return for each of many boxes how many rows it holds, as `count` does."""
+        """Return the number of rows in each of many boxes, as `count` does."""
         if len(self.view.slices) != 1 or not len(self.view.sizes):
             return [self.count((box,)) for box in boxes]
         found: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
@@ -320,7 +323,7 @@ class PublishedRows:
         return found
 
     def pool(self, boxes: Sequence[Box], target: str | None) -> Pool:
-        """Return what boxes without overlap may have chosen, by entries of the slice that has the target."""
+        """Return the rows that boxes without overlap may select, by entries of the slice with the target."""
         sizes = self.view.sizes
         units = len(sizes)
         low, high = np.zeros(units, dtype=np.int64), np.zeros(units, dtype=np.int64)
@@ -336,10 +339,10 @@ class PublishedRows:
         return Pool(low, high, np.clip(estimate, low, high), owners, counts, weights, entries, box_numbers)
 
     def _meet(self, box: Box, target: str | None) -> tuple[tuple[Codes, Codes, Codes, Codes], Codes, Codes, Codes]:
-        """Return the entries of the target's slice that a box may hold, and what it holds of each unit.
+        """Return the entries of the target's slice that a box may contain, and the rows of each unit.
 
-        Slices are bound as Fréchet did: of n rows of which a have one property and b another, at least a + b - n have
-        both, and at most the smaller number. By estimate they are independent, given what they share.
+        Slices are combined by Fréchet's bounds: of n rows of which a have one property and b another, at least a + b -
+        n have both, and at most the smaller number. The estimate assumes independence, given what slices share.
         """
         sizes = self.view.sizes
         units = len(sizes)
@@ -437,7 +440,7 @@ def _expected_rows_of_root(slices: Sequence[Slice], joins: Sequence[Join], weigh
 
 
 def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:
-    """Return how many rows boxes hold that speak of the same columns, compiled."""
+    """Return the numbers of rows of boxes with conditions on the same columns, by a kernel."""
     (one,) = view.slices
     values = np.stack([one.codes[name].astype(np.int32) for name in names])
     offsets = starts_of([len(view.columns[name]) for name in names])

@@ -1,4 +1,4 @@
-"""A query as a value: an aggregate over the rows that a condition chooses, whatever recoding they went through."""
+"""A query as a value: an aggregate over the rows that a condition selects, independent of the recoding."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ OPPOSITE: dict[str, Operator] = {
 
 
 class _Combined:
-    """What lets conditions be combined: `a & b`, `a | b`, `~a`."""
+    """The operators that combine conditions: `a & b`, `a | b`, `~a`."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class IsMissing(_Combined):
 
 @dataclass(frozen=True, slots=True)
 class AllConditions(_Combined):
-    """Several conditions that all hold."""
+    """Several conditions that must all hold."""
 
     parts: tuple["Condition", ...]
 
@@ -104,7 +104,7 @@ class AllConditions(_Combined):
 
 @dataclass(frozen=True, slots=True)
 class Either(_Combined):
-    """Several conditions of which one holds at least."""
+    """Several conditions of which at least one must hold."""
 
     parts: tuple["Condition", ...]
 
@@ -119,7 +119,7 @@ Condition = Compare | IsMissing | AllConditions | Either
 
 
 def negate_condition(condition: Condition) -> Condition:
-    """Return the condition that is true where another one is false; where that is unknown, both do not hold."""
+    """Return the condition that is true where this one is false; where it is unknown, neither holds."""
     match condition:
         case Compare(column, operator, constants):
             return Compare(column, OPPOSITE[operator], constants)
@@ -134,7 +134,7 @@ def negate_condition(condition: Condition) -> Condition:
 
 
 def columns_in(condition: Condition | None) -> Iterator[str]:
-    """Yield the columns that a condition looks at, each as often as it does."""
+    """Yield the columns of a condition, once for each occurrence."""
     match condition:
         case None:
             return
@@ -149,9 +149,9 @@ def columns_in(condition: Condition | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """An aggregate over the rows that fulfil a condition, perhaps by groups: one SELECT without joins.
+    """An aggregate over the rows that satisfy a condition, optionally by groups: one SELECT without joins.
 
-    `target` is the column that is aggregated; COUNT without one counts rows, and with one its values that are there.
+    `target` is the aggregated column; COUNT without it counts rows, and with it the values that are not missing.
 
     >>> print(Query("AVG", "age", where=Compare("sex", "=", ("Male",))))
     SELECT AVG(age) WHERE sex = 'Male'
@@ -179,13 +179,13 @@ class Query:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that the query looks at, once."""
+        """Every column that the query uses, once."""
         target = () if self.target is None else (self.target,)
         return tuple(dict.fromkeys([*target, *columns_in(self.where), *self.groups]))
 
     @property
     def rows(self) -> Condition | None:
-        """What holds of the rows that are aggregated: the condition, and that the target has a value."""
+        """The condition of the aggregated rows, including that the target has a value."""
         if self.target is None:
             return self.where
         there = IsMissing(self.target, missing=False)
@@ -193,7 +193,7 @@ class Query:
 
 
 def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None:
-    """Raise for what is no query, and for columns that are not published."""
+    """Raise for an argument that is not a query, and for columns that are not published."""
     if not isinstance(query, Query):
         raise ParameterError(f"a query must be SQL or a Query; got {type(query).__name__}")
     for name in query.columns:
@@ -210,7 +210,7 @@ def check_columns(query: Query, names: Sequence[str], *, schema: Schema) -> None
 
 
 def _flat(parts: Iterable[Condition], kind: type[AllConditions] | type[Either]) -> tuple[Condition, ...]:
-    """Return conditions with those of the same kind inside taken apart: (a AND b) AND c is one chain."""
+    """Return conditions with nested ones of the same kind flattened: (a AND b) AND c is one chain."""
     return tuple(inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,)))
 
 
@@ -229,7 +229,7 @@ RESERVED = frozenset((
     "USING", "VALUES", "WHEN", "WHERE", "WINDOW", "WITH",
 ))
 # fmt: on
-"""Words that are quoted where they are names of columns."""
+"""Words that must be quoted when they are names of columns."""
 
 
 def _constant(value: Constant) -> str:

@@ -1,7 +1,7 @@
-"""The values of one column that a condition allows, as sets with union, intersection and complement.
+"""Sets of values of one column that a condition allows, with union, intersection and complement.
 
-Numbers and dates lie on a line, where a set is a list of cuts. Texts have a place among those that are known of a
-column, in the order of its domain; what is not known is one place more. Missing belongs to a set or does not.
+Numbers and dates are on a line, where a set is a list of cuts. Texts have an index among the known texts of a column,
+in the order of its domain; all unknown texts share one more index. Missing is in a set or not.
 """
 
 import math
@@ -17,7 +17,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.value import Compare, Constant
 from indistinct.tables.domain import Domain, Kind
 
-# A cut lies before a number, or after it: (5, 0) and (5, 1). Cuts ascend, and every second one ends a stretch.
+# A cut is before a number, (5, 0), or after it, (5, 1). Cuts ascend; every second one ends an interval.
 Cut = tuple[float, int]
 FIRST: Cut = (-math.inf, 0)
 LAST: Cut = (math.inf, 1)
@@ -45,17 +45,17 @@ class LineSet:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it."""
+        """Whether the set is empty."""
         return not self.cuts and not self.missing
 
     @property
     def everything(self) -> bool:
-        """Whether every number is in it."""
+        """Whether every number is in the set."""
         return self.cuts == (FIRST, LAST)
 
     @property
     def stretches(self) -> list[tuple[Cut, Cut]]:
-        """The pairs of cuts between which its numbers lie, ascending."""
+        """The pairs of cuts between which the set's numbers are, ascending."""
         return _stretches(self.cuts)
 
     def holds(self, positions: Codes) -> Codes:
@@ -64,7 +64,7 @@ class LineSet:
         return (np.searchsorted(before, positions, "right") + np.searchsorted(after, positions, "left")) % 2 == 1
 
     def whole(self) -> list[tuple[float, float]]:
-        """Return the first and last whole number of each stretch, neighbours joined."""
+        """Return the first and last whole number of each interval, with adjacent intervals joined."""
         found: list[tuple[float, float]] = []
         for (start, past), (end, within) in self.stretches:
             low = start if math.isinf(start) else (math.floor(start) + 1 if past else math.ceil(start))
@@ -78,9 +78,9 @@ class LineSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextSet:
-    """Texts by their place among the known ones: NONE or EVERY for each, then what is unknown, then missing.
+    """Texts by their index among the known ones: NONE or EVERY for each, then for unknown texts, then for missing.
 
-    Of unknown texts SOME may be in it.
+    Unknown texts may also be SOME.
     """
 
     levels: Codes
@@ -101,17 +101,17 @@ class TextSet:
 
     @property
     def missing(self) -> bool:
-        """Whether missing is in it."""
+        """Whether missing is in the set."""
         return bool(self.levels[-1])
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is in it."""
+        """Whether the set is empty."""
         return not self.levels.any()
 
     @property
     def everything(self) -> bool:
-        """Whether every text is in it, the unknown ones too."""
+        """Whether every text is in the set, including unknown ones."""
         return bool((self.levels[:-1] == EVERY).all())
 
 
@@ -120,9 +120,9 @@ ValueSet = LineSet | TextSet
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnValues:
-    """What constants beside a column mean: its kind and, of text, the known values in their order.
+    """How constants compared with a column are interpreted: its kind and, for text, the known values in order.
 
-    `order` is its declared order, of which not all may be known; without one text is ordered by code points.
+    `order` is its declared order, which may have further values; without it text is ordered by code points.
     """
 
     name: str
@@ -140,7 +140,7 @@ class ColumnValues:
         return TextSet(levels)
 
     def allowed(self, compare: Compare) -> ValueSet:
-        """Return the values that a comparison allows, missing never among them."""
+        """Return the values that a comparison allows; missing is never among them."""
         operator = compare.operator
         if operator.startswith("NOT ") or operator == "<>":
             positive = {"<>": "=", "NOT IN": "IN", "NOT BETWEEN": "BETWEEN"}[operator]
@@ -156,7 +156,7 @@ class ColumnValues:
         if operator in ("=", "IN"):
             wanted = set(constants)
             levels[:-2] = [EVERY if text in wanted else NONE for text in self.texts]
-            # A text that nobody knows may be among what is unknown.
+            # A text that is not known may be among the unknown ones.
             levels[-2] = SOME if wanted - set(self.texts) else NONE
             return TextSet(levels)
         if self.order:
@@ -177,7 +177,7 @@ class ColumnValues:
 
 
 def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
-    """Return what constants mean beside a column; numbers in a declared order are names."""
+    """Return how constants compared with a column are interpreted; numbers with a declared order are text."""
     if domain.kind is not Kind.TEXT and not domain.declared:
         return ColumnValues(domain.column, domain.kind)
     texts = tuple(domain.values.cast(pa.string()).to_pylist())
@@ -185,7 +185,7 @@ def column_values(domain: Domain, order: Sequence[str] = ()) -> ColumnValues:
 
 
 def position_of(constant: Constant, kind: Kind, name: str) -> float:
-    """Return where a constant lies on the line of a column of numbers or dates."""
+    """Return the position of a constant on the axis of a column of numbers or dates."""
     wrong = InputError(
         f"column {name!r} has {kind}s; the query compares it with something else",
         hint="write numbers without quotes, and dates as '2020-01-31'",
@@ -262,7 +262,7 @@ def _stretches(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Cut]]:
 
 
 def _join_stretches(stretches: Iterable[tuple[Cut, Cut]]) -> tuple[Cut, ...]:
-    """Return the cuts around stretches that may overlap; one that ends where it starts, or before, holds nothing."""
+    """Return the cuts around intervals that may overlap; an interval without length is dropped."""
     cuts: list[Cut] = []
     for start, end in sorted(pair for pair in stretches if pair[0] < pair[1]):
         if cuts and start <= cuts[-1]:

@@ -1,4 +1,4 @@
-"""A workload: weighted queries that a release will be asked, read from a file or drawn from a table."""
+"""A workload: weighted queries that a release must answer, read from a file or drawn from a table."""
 
 import csv
 import hashlib
@@ -19,8 +19,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
 from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
 from indistinct.schema import Schema, did_you_mean
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.opening import open_table
 
 DISTRIBUTIONS = ("data", "uniform")
@@ -31,7 +31,7 @@ SHORT = 12
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Queries with their weights, which are positive; `source` is the file that they were read from.
+    """Queries with positive weights; `source` is the file from which they were read.
 
     >>> workload = Workload.of(["SELECT COUNT(*) WHERE age < 30", "SELECT AVG(age)"], weights=[2, 1])
     >>> len(workload), workload.weights
@@ -62,7 +62,7 @@ class Workload:
         return hash(self.digest)
 
     def __str__(self) -> str:
-        """Return the name of the file and the digest: what a certificate says of its workload, and no folder."""
+        """Return the name of the file, without its folder, and the digest, as a certificate names its workload."""
         return f"{Path(self.source or '').name}#{self.digest[:SHORT]}"
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class Workload:
 
     @classmethod
     def of(cls, queries: Iterable[Query | str], *, weights: Sequence[float] | None = None) -> "Workload":
-        """Return a workload of queries, in SQL or as values; without weights all count alike."""
+        """Return a workload of queries, as SQL or values; without weights all have the same."""
         read = tuple(parse_query(each) if isinstance(each, str) else each for each in queries)
         return cls(read, (1.0,) * len(read) if weights is None else tuple(map(float, weights)))
 
@@ -129,7 +129,7 @@ class Workload:
 
     @classmethod
     def from_text(cls, text: str) -> "Workload":
-        """Return the workload of a specification: a path, perhaps with the digest that its file must have."""
+        """Return the workload of a text: a path, optionally with the digest that its file must have."""
         path, mark, digest = text.rpartition("#")
         if not mark:
             return cls.read(text)
@@ -144,17 +144,17 @@ class Workload:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the queries and their weights, however they were written."""
+        """The SHA-256 of the queries and their weights, independent of how they were written."""
         lines = "\n".join(f"{weight!r} | {query}" for query, weight in zip(self.queries, self.weights, strict=True))
         return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column that a query looks at."""
+        """Every column that a query uses."""
         return tuple(dict.fromkeys(name for query in self.queries for name in query.columns))
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the workload as lines, or as CSV where the path ends so."""
+        """Write the workload as lines, or as CSV where the path ends in .csv."""
         where = Path(path)
         pairs = [(f"{weight:.17g}", str(query)) for query, weight in zip(self.queries, self.weights, strict=True)]
         if where.suffix.lower() == ".csv":
@@ -243,7 +243,7 @@ def draw_queries(
     columns: Sequence[str] | None,
     seed: int | None,
 ) -> list[Query]:
-    """Return queries of `attributes` columns each, every one of which allows its part of the wanted share of rows."""
+    """Return queries of `attributes` columns each; each column allows its part of the wanted share of rows."""
     source = open_table(table)
     names = tuple(columns) if columns is not None else tuple(schema.quasi)
     _check(names, source.columns, schema, queries, attributes, selectivity, distribution)
@@ -262,7 +262,7 @@ def draw_queries(
 
 
 class _CountedValues:
-    """The distinct values of a column and how many rows have each; `ordered` if ranges mean something."""
+    """The distinct values of a column and their numbers of rows; `ordered` if ranges make sense."""
 
     def __init__(self, values: list[Any], counts: Codes, *, ordered: bool) -> None:
         self.values, self.ordered = values, ordered
@@ -278,7 +278,7 @@ class _CountedValues:
         return cls(values.take(order).to_pylist(), counts[order.to_numpy()], ordered=ordered)
 
     def condition(self, name: str, share: float, distribution: str, generator: np.random.Generator) -> Compare:
-        """Return a range, or a set of text, that about a share of the rows fulfils."""
+        """Return a condition, a range or a set of texts, that about a `share` of the rows satisfies."""
         count = len(self.values)
         if distribution == "uniform":
             wanted = max(1, round(share * count))

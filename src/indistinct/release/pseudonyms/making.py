@@ -27,8 +27,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment, OutputColumn, OutputTable
 from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.domain import Domain
-from indistinct.tables.input_files import read_ordinary
 
 CLASSES = "classes"
 """What attackers know of the rows of a person, if not how many there are in each class."""
@@ -220,8 +220,7 @@ def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
     shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
     if not shown:
         return assignment
-    if layout.buckets is not None:
-        raise in_buckets()
+    layout.structure.require_classes(in_buckets())
     (outputs,) = layout.tables[MAIN].slices
     roles = replace(layout.schema, identifiers=tuple(output.name for output in shown))
     tables = {**layout.tables, MAIN: OutputTable(((*shown, *outputs),))}

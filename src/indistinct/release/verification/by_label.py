@@ -15,13 +15,14 @@ from indistinct.engines.base import Source
 from indistinct.engines.groups import groups_of
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.structure import Structure
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.models.base import Model
 from indistinct.recoding.assign import class_layout
 from indistinct.recoding.columns import columns_of
 from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.release.fit import fit, repair
 from indistinct.release.opening import OpenedTables, require_original
 from indistinct.release.promise import check_notations, reading_again
@@ -107,9 +108,10 @@ def people_by_class(
     Without an original there is nothing, which will do where the release has `shown` people by their pseudonyms.
     """
     main = published.sources[MAIN]
-    if published.buckets is not None or (original is None and not shown):
-        raise nobody_shown(in_buckets=published.buckets is not None)
+    published.structure.require_classes(nobody_shown(in_buckets=True))
     if original is None:
+        if not shown:
+            raise nobody_shown()
         return None, None
     if recoding is None:
         return classes_by_label(main, original, schema, model.table_keys, hierarchies=hierarchies)
@@ -117,16 +119,16 @@ def people_by_class(
 
 
 def reference_of(
-    original: Any, schema: Schema, model: Model, *, buckets: Buckets | None, hierarchies: Mapping[str, Hierarchy]
+    original: Any, schema: Schema, model: Model, *, structure: Structure, hierarchies: Mapping[str, Hierarchy]
 ) -> Counted:
     """Count an original as far as the check of its release needs it."""
     engine, source = open_source(original)
     check_notations(source, [name for key in model.table_keys for name in key], hierarchies=hierarchies)
-    if buckets is None:
+    if structure.whole_rows:
         keys = tuple(key for key in model.keys if all(name in source.columns for name in key))
         some = dict.fromkeys(name for key in keys for name in key) or schema.quasi[:1]
         return engine.count(source, Request(tuple(some), keys, hierarchies, published=True))
-    require_original(buckets, source.columns)
+    require_original(structure, source.columns)
     keys = tuple(dict.fromkeys([*((name,) for name in schema.sensitive), *model.table_keys]))
     known = (*schema.quasi, *schema.insensitive)
     return engine.count(source, Request(known, keys, hierarchies, joint=bool(keys), published=True))

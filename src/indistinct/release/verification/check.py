@@ -14,14 +14,14 @@ from indistinct.engines.class_batches import judge_in_order
 from indistinct.errors import InputError, SchemaError, VerificationError
 from indistinct.figures import kind_of
 from indistinct.frequencies.count import Counted, Request
+from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, both
 from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.labels import written_multiset
-from indistinct.recoding.outputs import MAIN, Assignment, Buckets
+from indistinct.recoding.outputs import MAIN, Assignment, written_multiset
 from indistinct.recoding.transformations import Transformation
 from indistinct.recoding.transformed_values import may_come_of
 from indistinct.release.certificate import About, Certificate, table_path
@@ -78,7 +78,7 @@ class Check:
     engine: Engine
     schema: Schema
     model: Model
-    buckets: Buckets | None = None
+    structure: Structure = CLASSES
     reference: Counted | None = None
     assignment: Assignment | None = None
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
@@ -99,7 +99,9 @@ class Check:
 
     def check_partitioning(self, columns: Sequence[str]) -> None:
         """Raise unless the names of folders may hold the values of some published columns."""
-        check_partitioning(columns, self.schema, buckets=self.buckets is not None, pseudonyms=self.pseudonyms)
+        check_partitioning(
+            columns, self.schema, require_classes=self.structure.require_classes, pseudonyms=self.pseudonyms
+        )
 
     def shows_people(self, columns: Sequence[str]) -> bool:
         """Return whether a table with these columns has everybody's pseudonym."""
@@ -126,11 +128,11 @@ class Check:
         shown: tuple[str, ...] = ()
         if rows:
             shown, linked = self._linked(sources[MAIN], schema)
-            strange = not_transformed(self.engine, whole or sources, self.transformations, buckets=self.buckets)
+            strange = not_transformed(self.engine, whole or sources, self.transformations, structure=self.structure)
             evidence = replace(evidence, linked=linked, not_transformed=strange)
         evidence = replace(evidence, transformed=bool(self.transformations), compared=self.compared)
         columns = {name: source.columns for name, source in sources.items()}
-        appearance = appearance_of(self.schema, columns, self.buckets, pseudonyms=shown if rows else self.pseudonyms)
+        appearance = appearance_of(self.schema, columns, self.structure, pseudonyms=shown if rows else self.pseudonyms)
         appearance = replace(appearance, foreign_certificate=foreign_certificate)
         certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about)
         _log(certificate)
@@ -215,7 +217,7 @@ class Check:
         table = layout.tables[name]
         every = [*([table.bucket] if table.bucket else []), *(output.name for output in table.outputs)]
         every += [table.count] if table.count else []
-        if layout.buckets is not None:
+        if not layout.structure.whole_rows:
             return every
         wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}
         return [column for column in every if column in wanted]
@@ -224,8 +226,9 @@ class Check:
         self, sources: Mapping[str, Source], whole: Mapping[str, Source], *, rows: int, coarse: bool
     ) -> tuple[Schema, Evidence]:
         """Return the roles of the published columns, and what was counted; `whole` tables have every column."""
-        if self.buckets is not None:
-            return self.schema, self._bucket_evidence(sources, self.buckets, rows=rows, coarse=coarse)
+        buckets = self.structure.buckets
+        if buckets is not None:
+            return self.schema, self._bucket_evidence(sources, buckets, rows=rows, coarse=coarse)
         schema, evidence = self._class_evidence(sources[MAIN], rows=rows, coarse=coarse)
         return schema, replace(evidence, alone=self._alone(schema, whole[MAIN])) if rows else evidence
 
@@ -270,7 +273,7 @@ class Check:
     def _linked(self, main: Source, schema: Schema) -> tuple[tuple[str, ...], Linked | None]:
         """Return the pseudonyms that a table shows, and what they link."""
         names = tuple(name for name in self.pseudonyms if name in main.columns)
-        if not names or self.buckets is not None:
+        if not names or not self.structure.whole_rows:
             return (), None
         people = self.shows_people(main.columns)
         keys, person = self._shown_keys(main.columns, people=people), self.schema.person if people else ()
@@ -327,7 +330,7 @@ def not_transformed(
     sources: Mapping[str, Source],
     transformations: Mapping[str, Transformation],
     *,
-    buckets: Buckets | None = None,
+    structure: Structure,
 ) -> list[NotTransformed]:
     """Return the published columns that hold values which their transformations do not make.
 
@@ -336,11 +339,9 @@ def not_transformed(
     found = []
     for source in sources.values():
         for name, given in transformations.items():
-            if name not in source.columns or (buckets is not None and name in buckets.generalized):
+            if name not in source.columns or name in structure.generalized:
                 continue
-            values, rows = _strange(
-                engine, source, name, given, multisets=buckets is not None and buckets.form == "multiset"
-            )
+            values, rows = _strange(engine, source, name, given, multisets=structure.multisets)
             if values:
                 found.append(NotTransformed(name, given.spec(), values, rows))
     return found
@@ -348,7 +349,7 @@ def not_transformed(
 
 def not_shown(release: OpenedTables, transformations: Mapping[str, Transformation]) -> frozenset[str]:
     """Return the columns of a release that do not show their transformations."""
-    found = not_transformed(release.engine, release.sources, transformations, buckets=release.buckets)
+    found = not_transformed(release.engine, release.sources, transformations, structure=release.structure)
     return frozenset(each.column for each in found)
 
 

@@ -14,14 +14,15 @@ from indistinct.frequencies.count import Counted
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.population import PopulationByClass
 from indistinct.frequencies.slices import Links, Slice
+from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.value import PERSON, POPULATION, Classes, ClassLabels, Histogram, Key
 from indistinct.machine.arrays import Codes, narrowest
 from indistinct.models.base import Judgement, Model
 from indistinct.models.of_population import no_population
-from indistinct.recoding.outputs import ENDS, Assignment, Buckets, Form, OutputColumn
+from indistinct.recoding.outputs import ENDS, Assignment, OutputColumn
 from indistinct.release.certificate import ModelVerdict
 from indistinct.release.pseudonyms.linked import Linked
-from indistinct.schema import BUCKET, COUNT, Schema, where_is
+from indistinct.schema import Schema, where_is
 from indistinct.tables.domain import Domain
 
 COMPANIONS = ("_mean", "_missing")
@@ -85,7 +86,7 @@ class Appearance:
 
 
 def appearance_of(
-    schema: Schema, tables: Mapping[str, Sequence[str]], buckets: Buckets | None, *, pseudonyms: Sequence[str] = ()
+    schema: Schema, tables: Mapping[str, Sequence[str]], structure: Structure, *, pseudonyms: Sequence[str] = ()
 ) -> Appearance:
     """Return what the columns of a release's tables tell, given the roles before it was published.
 
@@ -93,9 +94,8 @@ def appearance_of(
     """
     columns = [name for names in tables.values() for name in names]
     roles = published_schema(schema, columns).columns
-    if buckets is not None:
-        roles += (BUCKET, COUNT)
-        roles += tuple(name + end for name in buckets.generalized for end in (*COMPANIONS, *BOUNDS))
+    roles += structure.added_columns
+    roles += tuple(name + end for name in structure.generalized for end in (*COMPANIONS, *BOUNDS))
     hidden = tuple(name for name in schema.hidden if name in columns)
     leaked = tuple(name for name in hidden if name not in pseudonyms)
     unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in hidden)
@@ -241,28 +241,18 @@ class Evidence:
         return self.counted.known
 
     @property
-    def buckets(self) -> Buckets | None:
-        """Return how the release shows its buckets, None where it is in classes."""
-        return None
+    def structure(self) -> Structure:
+        """Return the structure of the release."""
+        return CLASSES
 
     @property
-    def form(self) -> Form | None:
-        """Return how buckets are shown, None where the release is in classes."""
-        return None
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader must know to understand figures of units."""
+        return ()
 
     @property
     def slices(self) -> tuple[Slice, ...]:
         """Return the slices of a release in buckets."""
-        return ()
-
-    @property
-    def slice_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Return the attributes of each column of a release in buckets."""
-        return ()
-
-    @property
-    def generalized(self) -> tuple[str, ...]:
-        """Return the attributes of slices whose values were recoded."""
         return ()
 
     @property

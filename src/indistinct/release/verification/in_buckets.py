@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from indistinct.frequencies.slices import Links, Slice
+from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
-from indistinct.recoding.outputs import Buckets, Form
 from indistinct.release.certificate import ModelVerdict
 from indistinct.release.verification.evidence import Evidence
 from indistinct.tables.domain import Domain
@@ -15,6 +15,10 @@ from indistinct.view.bucket_evidence import BucketEvidence
 
 PRESERVED = "columns-preserved"
 BROKEN = "links-broken"
+IN_BUCKETS = (
+    "classes are buckets: figures count the rows that a person may be among. Buckets publish quasi-identifiers "
+    "unmodified, so population matches and the part of single columns do not apply"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,29 +38,19 @@ class EvidenceInBuckets(Evidence):
         return self.by_slice.known
 
     @property
-    def buckets(self) -> Buckets:
+    def structure(self) -> Buckets:
         """Return how the release shows its buckets."""
-        return self.by_slice.buckets
+        return self.by_slice.structure
 
     @property
-    def form(self) -> Form:
-        """Return how buckets are shown."""
-        return self.buckets.form
+    def notes(self) -> tuple[str, ...]:
+        """Return what a reader must know to understand figures of buckets."""
+        return (IN_BUCKETS,)
 
     @property
     def slices(self) -> tuple[Slice, ...]:
         """Return the columns whose values stay together."""
         return self.by_slice.slices
-
-    @property
-    def slice_columns(self) -> tuple[tuple[str, ...], ...]:
-        """Return the attributes of each column of the release."""
-        return self.buckets.slices
-
-    @property
-    def generalized(self) -> tuple[str, ...]:
-        """Return the attributes whose values were recoded before links were broken."""
-        return self.buckets.generalized
 
     @property
     def links(self) -> Links:
@@ -85,7 +79,9 @@ class EvidenceInBuckets(Evidence):
         changed = self.by_slice.preserved()
         verdicts = [_beside_original(PRESERVED, holds=changed == 0, rows=changed)]
         # Only one table has rows: those of two tables, or of multisets, are paired by our own choice.
-        permuted = self.by_slice.permuted() if self.form == "sliced" and not self.generalized else None
+        permuted = (
+            self.by_slice.permuted() if self.structure.form == "sliced" and not self.structure.generalized else None
+        )
         return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
@@ -103,10 +99,10 @@ class EvidenceInBuckets(Evidence):
         return warnings
 
     def _untested_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
-        if self.by_slice.reference is None or self.form != "sliced":
+        if self.by_slice.reference is None or self.structure.form != "sliced":
             return []
-        if self.generalized:
-            names = ", ".join(map(repr, self.generalized))
+        if self.structure.generalized:
+            names = ", ".join(map(repr, self.structure.generalized))
             return [f"generalized values, of {names}, were not compared with the original: links were not tested"]
         if any(verdict.model == BROKEN for verdict in verdicts):
             return []

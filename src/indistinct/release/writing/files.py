@@ -45,10 +45,8 @@ from indistinct.release.writing.staging import (
     staging,
     tidy,
 )
-from indistinct.tables.addresses import address_of, without_credentials
+from indistinct.tables.addresses import address_of, origin_of, read_ordinary, without_credentials
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.fetched import origin_of
-from indistinct.tables.input_files import read_ordinary
 
 LOG = logging.getLogger("indistinct.write")
 # Formats that are written, and read again to be judged, batch by batch. Others have one dictionary or one width for a

@@ -24,10 +24,9 @@ from indistinct.release.writing.workbook import write_workbook
 from indistinct.tables.addresses import without_credentials
 from indistinct.tables.dictionaries import compact, is_text, share_dictionaries
 from indistinct.tables.fields import LONGEST_LINE, read_fields
-from indistinct.tables.hive import find_partitions
 from indistinct.tables.labelled import read_labelled
 from indistinct.tables.row_groups import read_row_groups
-from indistinct.tables.several import LABELLED, files_of, together
+from indistinct.tables.several import LABELLED, files_of, find_partitions, together
 from indistinct.tables.sheets import read_sheet
 from indistinct.tables.value import ColumnLabels, Reading, Table
 

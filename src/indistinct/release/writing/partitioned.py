@@ -4,7 +4,7 @@ What lies where is a function of the published table alone. Every folder holds o
 the release, so that partitions tell nothing that a single file would not.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engines.base import DatabaseTable, without_password
-from indistinct.errors import OutputError, ParameterError, SchemaError
+from indistinct.errors import IndistinctError, OutputError, ParameterError, SchemaError
 from indistinct.machine.arrays import Codes
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import publishable, write_parquet
 from indistinct.schema import Schema, did_you_mean
 from indistinct.tables.addresses import address_of, without_credentials
 from indistinct.tables.dictionaries import is_text
-from indistinct.tables.hive import keeps_values, partition_folder
+from indistinct.tables.several import keeps_values, partition_folder
 
 MAX_PARTITIONS = 1_000
 MAX_NAME_BYTES = 255
@@ -61,20 +61,25 @@ def check_partitioned_place(columns: Sequence[str], output: str | Path | Databas
 
 
 def check_partitioning(
-    columns: Sequence[str], schema: Schema, *, buckets: bool, pseudonyms: Iterable[str] = ()
+    columns: Sequence[str],
+    schema: Schema,
+    *,
+    require_classes: Callable[[IndistinctError], None],
+    pseudonyms: Iterable[str] = (),
 ) -> None:
     """Raise unless a release may have its columns named by folders.
 
     Names of folders appear in listings, logs and messages of other programs. Columns that point at people and sensitive
-    columns stay out of them, and so do buckets, in which columns are not linked.
+    columns stay out of them, and so do buckets, in which columns are not linked: `require_classes` raises for those.
     """
     if not columns:
         return
-    if buckets:
-        raise ParameterError(
+    require_classes(
+        ParameterError(
             "a release in buckets cannot be partitioned: a folder would link columns that the buckets keep apart",
             hint="leave out `partition_by` (--partition-by), or choose an algorithm that generalizes",
         )
+    )
     allowed = [name for name in (*schema.quasi, *schema.insensitive) if name not in schema.hidden]
     for name in columns:
         if name in allowed and list(columns).count(name) == 1:

@@ -17,8 +17,8 @@ from indistinct.machine.arrays import spread
 from indistinct.machine.locks import create_locked, hold_unlocked, remove_unlocked, turn
 from indistinct.release.writing.delivery import check_address
 from indistinct.tables.addresses import address_of
-from indistinct.tables.hive import is_partition
 from indistinct.tables.lakes import lake_around
+from indistinct.tables.several import is_partition
 
 Produce = Callable[[Path], None]
 LOCK = "lock"

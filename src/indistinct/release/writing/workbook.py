@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import OutputError
 from indistinct.release.writing.delimited import Writing, spell_values
+from indistinct.tables.dictionaries import is_text
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = (1 << 20) - 1, 1 << 14, 32_767
 """What a sheet can hold, below its line of names."""
@@ -25,6 +27,8 @@ DAY_ZERO, FIRST_DAY = dt.date(1899, 12, 30), dt.date(1900, 3, 1)
 # Beyond it, a cell's number is not exact.
 EXACT = 1 << 53
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\r")
+# Readers of a sheet take _x0041_ for the sign of this number.
+ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -72,6 +76,7 @@ def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) 
                 if written > MOST_ROWS + 1:
                     raise OutputError(f"a sheet holds {MOST_ROWS:,} rows at most", hint="write .csv or .parquet")
                 for batch in table.to_batches(max_chunksize=1 << 14):
+                    _check_blank_rows(batch)
                     columns = [_cells(batch.column(index)) for index in range(batch.num_columns)]
                     sheet.write(b"".join(map(_row, zip(*columns, strict=True))))
             sheet.write(b"</sheetData></worksheet>")
@@ -80,6 +85,19 @@ def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) 
 def _check_width(width: int) -> None:
     if width > MOST_COLUMNS:
         raise OutputError(f"a sheet holds {MOST_COLUMNS:,} columns at most", hint="write .csv or .parquet")
+
+
+def _check_blank_rows(batch: pa.RecordBatch) -> None:
+    """Raise if a row has no value at all: readers of a sheet take it for the end of the table, or for no row."""
+    blank = np.ones(batch.num_rows, dtype=bool)
+    for column in batch.columns:
+        cells = column.dictionary_decode() if isinstance(column.type, pa.DictionaryType) else column
+        absent = pc.fill_null(pc.equal(cells, ""), True) if is_text(cells.type) else cells.is_null()
+        blank &= absent.to_numpy(zero_copy_only=False)
+    if blank.any():
+        raise OutputError(
+            "a row has no value in any column, and readers of a sheet leave it out", hint="write .csv or .parquet"
+        )
 
 
 def _row(cells: Any) -> bytes:
@@ -131,4 +149,5 @@ def _text(value: str) -> str:
             f"a text has a sign that no sheet can hold, or more than {LONGEST_TEXT:,} of them",
             hint="write .csv or .parquet, or clear the column",
         )
-    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(value)}</t></is></c>'
+    literal = ESCAPE.sub("_x005F_", value)
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(literal)}</t></is></c>'

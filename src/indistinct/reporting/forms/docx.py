@@ -14,9 +14,9 @@ from indistinct.reporting.forms.form import FilledField, FilledTable, FormConten
 from indistinct.reporting.forms.page import opening_words, source_words
 
 OPEN_FIELD_COLOR, TABLE_POINTS, MARGIN, PAGE = "FFF3D6", 9, 20, (210, 297)
-"""Colour of what a person has to write, size of letters in tables, and the margins and the page in millimeters."""
+"""Color of fields that a person fills in, font size of tables, and margins and page size in millimeters."""
 NARROWEST, WIDEST = 11, 36
-"""Letters that the width of a table's column is made for, at least and at most."""
+"""Smallest and largest number of letters for which the width of a column is computed."""
 
 
 def require_extra() -> None:
@@ -28,7 +28,7 @@ def require_extra() -> None:
 
 
 def document_of(form: FormContent) -> Callable[[Path], None]:
-    """Return what writes a filled form to a path."""
+    """Return a function that writes a filled form to a path."""
     require_extra()
     import docx
 
@@ -55,7 +55,7 @@ def document_of(form: FormContent) -> Callable[[Path], None]:
 
 
 def _clear_metadata(document: Any, form: FormContent) -> None:
-    """Set the properties of a document: a title, and nothing of who or which machine wrote it."""
+    """Set the metadata of a document: a title, and nothing about its author or machine."""
     properties = document.core_properties
     properties.title, properties.author, properties.last_modified_by = form.form.title, "", ""
     properties.comments, properties.keywords, properties.revision = "", "", 1
@@ -74,7 +74,7 @@ def _add_field(document: Any, part: FilledField) -> None:
 
 
 def _set_page(document: Any) -> None:
-    """Set an A4 page, and a body font that every word processor has a twin of."""
+    """Set an A4 page, and a body font for which every word processor has an equivalent."""
     from docx.shared import Mm, Pt
 
     section = document.sections[0]
@@ -109,7 +109,7 @@ def _add_table(document: Any, part: FilledTable) -> None:
     for each in table.rows:
         _mark_row(each, "w:cantSplit")
     for cell in table.rows[0].cells:
-        # Headings that are alone at the end of a page make LibreOffice lose the rows.
+        # LibreOffice loses the rows if only the headings fit on a page.
         cell.paragraphs[0].paragraph_format.keep_with_next = True
     document.add_paragraph("")
 
@@ -121,7 +121,7 @@ def _widths(part: FilledTable) -> list[int]:
     [40, 130]
     """
     columns = zip(part.headings, *part.rows, strict=True)
-    # Letters of words that are not broken are set bold, with space on both sides.
+    # Words that are not broken are set in bold, with space on both sides.
     letters = [min(max(NARROWEST, _longest_word(texts) + 5, *map(len, texts)), WIDEST) for texts in columns]
     whole = PAGE[0] - 2 * MARGIN
     return [round(whole * each / sum(letters)) for each in letters]
@@ -150,7 +150,7 @@ def _mark_row(row: Any, name: str) -> None:
 
 
 def _shade(paragraph: Any) -> None:
-    """Mark a paragraph that a person has to write or read first."""
+    """Mark a paragraph that a person must write or read first."""
     _shade_properties(paragraph._p.get_or_add_pPr())
 
 

@@ -46,12 +46,12 @@ SAFE_HARBOR = (
     "full-face photographs",
     "any other unique number, characteristic or code",
 )
-"""The identifiers of 45 CFR 164.514(b)(2)(i), in short words."""
+"""The identifiers of 45 CFR 164.514(b)(2)(i), abbreviated."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FilledForm(FormContent):
-    """A form that was filled, to be written as a document."""
+    """A filled form that can be written as a document."""
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the form as .docx (extra `forms`) or .html: the whole file, or nothing. Return the path."""
@@ -81,14 +81,30 @@ def fill_form(
     name
         The form: ``gdpr``, ``hipaa``, ``ontario``, ``ico`` or ``ema``.
     context
-        What the policy states in [context]; what it leaves out is marked for a person to write.
+        The statements of the policy in [context]; missing ones are marked for a person to write.
     policy
-        The policy file, whose digest tells later which one it was.
+        The policy file, whose digest identifies it later.
 
     Returns
     -------
     FilledForm
         The form, ready to be written as .docx or .html.
+
+    Raises
+    ------
+    ParameterError
+        If there is no form of this name.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44], "disease": ["flu", "cold", "flu", "cold", "flu", "cold"]})
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> release = ind.anonymize(table, schema, model=ind.KAnonymity(k=3))
+    >>> form = fill_form(ind.report(release, seconds=0.1), "gdpr")
+    >>> form.edition, form.open_fields > 0
+    ('internal', True)
     """
     form, stated = read_form(name), context or Context()
     filler = _Filler(report, stated, None if policy is None else digest_of(Path(policy)))
@@ -101,14 +117,14 @@ def fill_form(
 
 @dataclass(frozen=True, slots=True)
 class _Filler:
-    """The documents of a report, what people state, and the digest of the policy."""
+    """The documents of a report, the policy's statements, and the digest of the policy."""
 
     report: Report
     context: Context
     policy: str | None = None
 
     def fill(self, field: DeclaredField) -> FilledField | FilledTable:
-        """Return a field with its figure, its statement, its table, or its help for a person."""
+        """Return a field with its figure, statement, table, or help for a person."""
         if field.table is not None:
             return _TABLES[field.table](self, field)
         if field.missing is not None:
@@ -129,7 +145,7 @@ class _Filler:
         return FilledField(field.label, None, help=field.write)
 
     def at(self, *path: str) -> Any:
-        """Return a figure of the report, None where it is not there."""
+        """Return a figure of the report, None if it is missing."""
         found: Any = self.report.content.documents
         for key in path:
             if isinstance(found, Mapping):
@@ -188,7 +204,7 @@ TECHNIQUES = (
     ("at least", "generalization"),
     ("cut to", "generalization"),
 )
-"""The words of the form for each technique, by a word of what was done to a column."""
+"""The words of the form for each technique, by a word in the description of what was done."""
 
 
 def technique_of(done: str) -> str:
@@ -217,7 +233,7 @@ def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
         return FilledTable(field.label, headings, kept, nothing="Nothing was tried.")
 
     tried = filler.at("attack", "tried")
-    if tried is not None:  # the edition for readers says which were tried, and whether any succeeds
+    if tried is not None:  # the external edition only says which were tried, and whether any succeeded
         succeeds = "at least one of all" if filler.at("attack", "succeeds") else "no"
         return table((str(name), "tried", "", "", "", succeeds) for name in tried)
     rows = [
@@ -252,7 +268,7 @@ def _unmodified(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _grades(filler: _Filler, field: DeclaredField) -> FilledTable:
-    """Return each column with the three grades that a steward gives."""
+    """Return each column with the three grades that the data steward assigned."""
     kinds = ("replicability", "availability", "distinguishability")
     known = filler.context.grades
     names = [

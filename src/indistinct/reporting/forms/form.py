@@ -1,6 +1,6 @@
 """A form as its data file declares it: sections of fields, and the sources that the form follows.
 
-A field is filled with a figure of a report, with what the policy states in [context], or by a person. What a form
+A field is filled with a figure of a report, with a statement of the policy in [context], or by a person. What a form
 says about a law is in its data file, with the source and how far it was read.
 """
 
@@ -33,8 +33,8 @@ class FormSource:
 class DeclaredField:
     """One field: a figure at `path` of the report, a key of [context], a table, or a text that a person writes.
 
-    `write` is the sentence that helps the person, also where a figure or a statement is not there. `missing` says why
-    a field cannot be filled from a release. A table of attacks has `only` some of them.
+    `write` is the sentence that helps the person, also where a figure or a statement is missing. `missing` says why a
+    field cannot be filled from a release. A table of attacks has `only` some of them.
     """
 
     label: str

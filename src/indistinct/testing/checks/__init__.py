@@ -5,13 +5,14 @@
     ...     CHECKS["model_holds"](case)
 
 A check is a function of a `Case` and of how it is published; it raises `AssertionError` where a recoding breaks its
-promise. An edge is such a function of an algorithm. `indistinct.testing.check_algorithm` runs them all.
+guarantee. An edge is such a function of an algorithm. `indistinct.testing.check_algorithm` runs them all.
 """
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from indistinct.algorithms.base import Algorithm
+from indistinct.frequencies.structure import Unit
 from indistinct.testing.checks.buckets import BUCKET_CHECKS, BUCKET_EDGES
 from indistinct.testing.checks.case import Case, Publish, publish_case, publish_once
 from indistinct.testing.checks.edges import EDGES
@@ -79,11 +80,15 @@ SPREAD = frozenset({"dictionaries", "shuffling", "seed", "unseen_value", "row_or
 tables. A search sees cells, which rows in another order give as well."""
 
 
+CHECKS_BY_UNIT: Mapping[Unit, Mapping[str, Callable[..., None]]] = {"class": CHECKS, "bucket": BUCKET_CHECKS}
+EDGES_BY_UNIT: Mapping[Unit, Mapping[str, Callable[..., None]]] = {"class": EDGES, "bucket": BUCKET_EDGES}
+
+
 def checks_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:
     """Return the checks of what an algorithm publishes: classes or buckets."""
-    return BUCKET_CHECKS if algorithm.traits.buckets else CHECKS
+    return CHECKS_BY_UNIT[algorithm.traits.unit]
 
 
 def edges_for(algorithm: Algorithm) -> Mapping[str, Callable[..., None]]:
     """Return the edges of what an algorithm may be given."""
-    return BUCKET_EDGES if algorithm.traits.buckets else EDGES
+    return EDGES_BY_UNIT[algorithm.traits.unit]

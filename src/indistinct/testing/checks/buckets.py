@@ -1,7 +1,7 @@
-"""The checks of algorithms that publish buckets: what may be seen, what is true, and that no link survives.
+"""Checks of algorithms that publish buckets: published columns, true values, and hidden links.
 
-Each check is given a case and how it is published, and raises `AssertionError` where a release breaks its promise. A
-case's model is asked for besides the algorithm's own diversity, with buckets as classes.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where a release breaks its
+guarantee. A case's model is required in addition to the algorithm's own diversity, with buckets as classes.
 """
 
 import datetime
@@ -16,9 +16,9 @@ import pyarrow as pa
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
 from indistinct.frequencies.slices import joins_of
+from indistinct.frequencies.structure import Structure
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
-from indistinct.recoding.outputs import Buckets
 from indistinct.release.release import Release
 from indistinct.schema import BUCKET, COUNT, Schema
 from indistinct.testing.bucket_reference import Shown, read_multisets, read_sliced
@@ -41,7 +41,7 @@ EDGE_COLUMNS: Mapping[str, Any] = MappingProxyType(
 
 
 def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None:
-    """A release has the schema's columns less the identifiers, a bucket column where its form has one, none else."""
+    """A release has the schema's columns without identifiers, a bucket column where its form has one, and no other."""
     release, buckets = _publish_buckets(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
@@ -50,12 +50,12 @@ def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None
         "sliced": [BUCKET, *listed],
         "tables": [BUCKET, *known],
         "multiset": [name for name in case.table.column_names if name in (*known, *sensitive)],
-    }[buckets.form]
+    }[str(buckets.form)]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
     expect(sorted(listed) == sorted([*known, *sensitive]), "the slices do not name every attribute")
     hidden = [name for names in buckets.slices for name in names if name in sensitive]
     expect(sorted(hidden) == sorted(sensitive), "a sensitive attribute is in several slices")
-    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.form == "tables" else {}
+    apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.two_tables else {}
     expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
 
 
@@ -72,7 +72,7 @@ def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
     """No tuple of the original is linked to a sensitive value with more than 1 / l, by the slow reference."""
     release, buckets = _publish_buckets(case, publish)
     originals = case.rows
-    if buckets.form == "multiset":
+    if buckets.multisets:
         originals = [{**row, **_as_text(case, row)} for row in originals]
     strongest = _read(case, release, buckets).strongest(originals)
     promise = case.algorithm.promise() or case.model
@@ -91,8 +91,8 @@ def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_links(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn anew each time."""
-    if case.algorithm.name == "anatomy":  # its groups are small whatever a model asks for
+    """In a bucket of all rows, slices are in random orders that reveal nothing, drawn again for each release."""
+    if case.algorithm.name == "anatomy":  # its groups are small whatever a model requires
         return
     whole = replace(case, model=KAnonymity(case.table.num_rows))
     release, buckets = _publish_buckets(whole, publish)
@@ -187,18 +187,17 @@ BUCKET_CHECKS: Mapping[str, Callable[..., None]] = MappingProxyType(
 """Every check of releases in buckets by its name; each is given a case."""
 
 
-def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Buckets]:
+def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Structure]:
     release = publish(case)
-    if release.buckets is None:
-        raise AssertionError("an algorithm that declares buckets published none")
-    return release, release.buckets
+    expect(not release.structure.whole_rows, "an algorithm that declares buckets published none")
+    return release, release.structure
 
 
-def _read(case: Case, release: Release, buckets: Buckets) -> Shown:
+def _read(case: Case, release: Release, buckets: Structure) -> Shown:
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
-    if buckets.form == "multiset":
+    if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
-    apart = release.others["sensitive"].to_pylist() if buckets.form == "tables" else None
+    apart = release.others["sensitive"].to_pylist() if buckets.two_tables else None
     slices = [buckets.slices[join.index] for join in joins_of(buckets.slices)]
     return read_sliced(rows, slices=slices, sensitive=sensitive, apart=apart)
 

@@ -1,4 +1,4 @@
-"""What a check is given: a table, what its release must satisfy, and the algorithm on trial."""
+"""What a check receives: a table, the conditions of its release, and the algorithm under test."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -53,14 +53,14 @@ class Case:
 
 
 Publish = Callable[..., Release]
-"""How a case becomes a release: called with the case, and `seed=` for a fixed one.
+"""A function that makes the release of a case, with `seed=` for a fixed one.
 
-It may give the same release again for the same case: a check that needs a second release publishes a copy.
+It may return the same release again for the same case; a check that needs a second release publishes a copy.
 """
 
 
 def publish_case(case: Case, *, seed: int | None = None) -> Release:
-    """Publish a case the way every user does."""
+    """Publish a case as users do."""
     return anonymize(
         case.table,
         case.schema,
@@ -91,7 +91,7 @@ def count_table(
 
 
 def publish_once() -> Publish:
-    """Return how to publish so that checks of the same case share its release."""
+    """Return a publishing function that shares the release among checks of the same case."""
     releases: dict[tuple[Case, int | None], Release] = {}
 
     def publish(case: Case, *, seed: int | None = None) -> Release:
@@ -104,7 +104,7 @@ def publish_once() -> Publish:
 
 @lru_cache(maxsize=4)
 def turn_rows(case: Case) -> Case:
-    """Return the case with its rows from the last to the first; always the same one, so that its release is shared."""
+    """Return the case with its rows reversed; always the same object, so that its release is shared."""
     return replace(case, table=case.table.take(pa.array(range(case.table.num_rows)[::-1])))
 
 
@@ -133,7 +133,7 @@ def expect_refusal(case: Case, kind: type[Exception], publish: Publish) -> None:
 
 
 def with_columns_of(model: Model, names: Mapping[str, str]) -> Model:
-    """Return a model that speaks of other column names."""
+    """Return a model for other column names."""
     return combine_models(_rename_columns(part, names) for part in model.parts())
 
 
@@ -143,7 +143,7 @@ def combine_models(parts: Iterable[Model]) -> Model:
 
 
 def scale_model(model: Model, factor: int) -> Model:
-    """Return the model that `factor` copies of every row satisfy exactly if one copy satisfies this model."""
+    """Return the model for a table with every row `factor` times that is equivalent to this one for the table."""
     return combine_models(
         replace(part, **{name: getattr(part, name) * factor for name in part.row_counts or ()})  # type: ignore[type-var]
         for part in model.parts()

@@ -1,4 +1,4 @@
-"""What a model and a metric declare about themselves holds on small tables."""
+"""Checks that the declared traits of models and metrics hold on small tables."""
 
 import math
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ def _shown_as(cells: FrequencySet, codes: Codes) -> Classes:
 
 
 def _check_dropping(model: Model, classes: Classes, merged: Codes) -> None:
-    """What is dropped lets the rest keep the promise; merging keeps it and, if declared so, lets no more be dropped."""
+    """Dropping classes lets the rest satisfy the model; merging keeps it satisfied and, if declared, drops no more."""
     size, dropped = len(merged), classes_to_drop(model, classes)
     kept = classes.take(np.flatnonzero(~dropped))
     expect(not model.violations(kept).any(), "what is left once classes are dropped breaks the model")
@@ -118,7 +118,7 @@ def check_metric_values(metric: Metric, case: Case) -> None:
 
 
 def _upwards(case: Case) -> Iterator[ChosenNode]:
-    """Yield the nodes of one way from the finest to the coarsest, column by column."""
+    """Yield the nodes of one path from the finest to the coarsest, column by column."""
     whole = replace(case, algorithm=ChosenNode())
     heights = [int(column.height) for column in _assignment(whole).columns]
     levels = [0] * len(heights)

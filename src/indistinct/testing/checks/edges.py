@@ -41,7 +41,7 @@ def edge_one_row(algorithm: Algorithm, *, publish: Publish = publish_case) -> No
 
 
 def edge_k_one(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
-    """With k = 1 every value may stand as it is, whatever stays together is still true."""
+    """With k = 1 every value may be unmodified, and everything published is still true."""
     sizes = _sizes(_case({"a": [1, 1, 2, 3, 5, 8]}, algorithm, k=1), publish)
     expect(sum(sizes) == 6, "rows were lost")
     expect(algorithm.traits.splits or len(sizes) == 5, "k = 1 must tell all values apart")

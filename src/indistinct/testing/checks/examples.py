@@ -118,10 +118,10 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""Algorithms in the forms that their parameters give them; those not named are tried as they are."""
+"""Algorithms in the variants that their parameters allow; those not named are tried with their defaults."""
 
 BUCKET_MODELS = ("k-anonymity:k=1", "k-anonymity:k=2", "k-anonymity:k=2 & distinct-l-diversity:sensitive=disease,l=2")
-"""The models that an algorithm which publishes buckets is asked for besides its own."""
+"""The models that an algorithm with buckets must satisfy in addition to its own."""
 
 
 def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | None = None) -> dict[str, Case]:
@@ -158,7 +158,7 @@ def population_of(table: pa.Table, schema: Schema) -> pa.Table:
 
 
 def forms_of(name: str) -> tuple[str, ...]:
-    """Return the forms of a registered algorithm; one without examples is tried as it is."""
+    """Return the variants of a registered algorithm; one without examples is tried with its defaults."""
     return ALGORITHM_EXAMPLES.get(name, (name,) if name in ALGORITHMS else ())
 
 
@@ -168,7 +168,7 @@ def models_for(algorithm: Algorithm) -> tuple[str, ...]:
     All algorithms meet models that most searches treat alike: those that judge each class by the table alone, and are
     monotone. Of the others each algorithm meets every second one, and its neighbour in the registry those between.
     """
-    if algorithm.traits.buckets:
+    if algorithm.traits.unit == "bucket":
         return BUCKET_MODELS
     parsed = {spec: parse_model(spec) for some in MODEL_EXAMPLES.values() for spec in some}
     others = [spec for spec, model in parsed.items() if not _is_plain(model)]

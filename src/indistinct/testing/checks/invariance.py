@@ -1,6 +1,7 @@
-"""What must not matter to an algorithm: the order of rows and columns, names, and how often every row occurs.
+"""Checks of invariance: the order of rows and columns, names, and repeating all rows must not matter.
 
-Each check is given a case and how it is published, and raises `AssertionError` where the recoding depends on it.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where the recoding depends on
+it.
 """
 
 import random

@@ -1,6 +1,7 @@
-"""What a release promises: the model holds, failure is an error, and the budget and declared traits are kept.
+"""Checks of guarantees: the model is satisfied, failure is an error, and limits and declared traits are kept.
 
-Each check is given a case and how it is published, and raises `AssertionError` where an algorithm breaks its word.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where an algorithm breaks a
+guarantee.
 """
 
 from collections import Counter
@@ -52,7 +53,7 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def _published_population(case: Case, release: Release) -> list[Row] | None:
-    """Return what the recoding of a release publishes of everybody in the population; None of whom it suppresses."""
+    """Return what the recoding publishes of each person of the population; None for suppressed people."""
     if case.population is None:
         return None
     everybody = KAnonymity(1)

@@ -1,6 +1,6 @@
-"""Reading published values as their readers do: which original values does a text cover?
+"""Reading published values as their readers do: which original values does a label cover?
 
-Written from the description of the formats alone, so that it can judge what recodings publish.
+Written from the description of the formats alone, so that it is an independent judge of what recodings publish.
 """
 
 import datetime
@@ -60,7 +60,7 @@ def members(shown: str) -> list[tuple[str, bool]]:
 
 
 def spell_value(value: Any) -> str:
-    """Return a raw value as a release spells it."""
+    """Return a raw value as a release writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

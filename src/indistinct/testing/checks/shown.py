@@ -1,6 +1,6 @@
-"""What may be seen of a release: its columns, metadata, dictionaries, order and certificate, and nothing besides.
+"""Checks of what a release contains: its columns, metadata, dictionaries, order and certificate, and nothing else.
 
-Each check is given a case and how it is published, and raises `AssertionError` where a release leaks.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where a release leaks.
 """
 
 from collections import Counter
@@ -45,7 +45,7 @@ def check_metadata(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_dictionaries(case: Case, *, publish: Publish = publish_case) -> None:
-    """A published dictionary holds exactly the values that occur, sorted: not those of rows that are not there."""
+    """A published dictionary has exactly the values that occur, sorted, and none of removed rows."""
     for column in publish(_with_dictionaries(case)).table.columns:
         if not isinstance(column.type, pa.DictionaryType):
             continue
@@ -75,7 +75,7 @@ def check_shuffling(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_seed(case: Case, *, publish: Publish = publish_case) -> None:
-    """A fixed seed repeats a release and is confessed in the certificate; without one the certificate is silent."""
+    """A fixed seed repeats a release and is named in the certificate; without one the certificate has none."""
     first, second = publish(case, seed=7), publish(replace(case), seed=7)
     expect(first.table.equals(second.table), "a fixed seed does not repeat the release")
     for release in (first, second):
@@ -114,7 +114,7 @@ def check_rows_match_recoding(case: Case, *, publish: Publish = publish_case) ->
 
 
 def _runs(release: Release) -> list[tuple[Any, ...]]:
-    """Return the published quasi-identifier values from the first row to the last, neighbours that are equal once."""
+    """Return the published quasi-identifier values from the first row to the last, equal neighbors once."""
     vectors = project_rows(release.table.to_pylist(), release.schema.quasi)
     return [vector for vector, _ in groupby(vectors)]
 
@@ -132,7 +132,7 @@ def _allowed_outputs(name: str, numeric: str) -> set[str]:
 
 
 def _with_dictionaries(case: Case) -> Case:
-    """Return the case with every text column as a dictionary that knows more than occurs, in an odd order."""
+    """Return the case with every text column as a dictionary with further values, in an unusual order."""
     columns: dict[str, Any] = {}
     for name in case.table.column_names:
         column = case.table[name].combine_chunks()

@@ -1,6 +1,6 @@
-"""What a release says of each row must be true: other columns are untouched, published values cover the original.
+"""Checks that a release is true of each row: other columns are unmodified, published values cover the original.
 
-Each check is given a case and how it is published, and raises `AssertionError` where a release lies.
+Each check receives a case and a function that publishes it, and raises `AssertionError` where a release is untrue.
 """
 
 import datetime
@@ -53,9 +53,9 @@ def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
-    """Applied to a table with an unknown value, a recoding refuses, or publishes what is true of it, and never itself.
+    """Given a table with an unknown value, a recoding raises or publishes a true label, never the value itself.
 
-    Only an unmodified column, on level 0 of its hierarchy, shows an unknown value.
+    Only an unmodified column, on level 0 of its hierarchy, may show an unknown value.
     """
     if not case.algorithm.traits.reusable:
         return
@@ -168,7 +168,7 @@ def _place(value: Any) -> float:
 
 
 def _stranger(column: pa.ChunkedArray) -> Any:
-    """Return a value of a column's type that it does not hold."""
+    """Return a value of a column's type that the column does not have."""
     known = [value for value in column.to_pylist() if value is not None]
     match known[0]:
         case bool():

@@ -13,6 +13,7 @@ from typing import Any
 from fastapi import Request
 from nicegui import ui
 
+from indistinct.web import parts
 from indistinct.web.frame import Screen, Step, build
 from indistinct.web.guard import SESSION
 
@@ -22,9 +23,17 @@ IMPORTING, LOADED = threading.Lock(), dict[str, Any]()
 
 
 def _drawn_by(module: str) -> Callable[[Screen], Awaitable[None]]:
-    """Return what draws a step: the function `draw` of a module here, which is imported when it is needed."""
+    """Return what draws a step: the function `draw` of a module here, which is imported when it is needed.
+
+    A job on several tables has modules of its own.
+    """
+    alone = module
 
     async def draw(screen: Screen) -> None:
+        module = f"{SEVERAL}.{alone}" if screen.session.tables is not None else alone
+        if screen.session.tables is not None and alone in FOR_ONE_TABLE:
+            parts.notice(NOT_FOR_SEVERAL)
+            return
         # Threads are few, and work may hold them all: one is asked for where there is something to import.
         loaded = LOADED[module] if module in LOADED else await asyncio.to_thread(_load, module)
         await loaded.draw(screen)
@@ -62,7 +71,13 @@ TEXTS = {
     "risk": ("Risk", "See which risk remains, and attack the release before others do."),
     "release": ("Release", "Take the table, its certificate, a report, and the policy to make it again."),
 }
-STEPS = tuple(Step(name, *TEXTS[name], _drawn_by(module)) for name, module in MODULES.items())
+FOR_ONE_TABLE = ("hierarchies", "explore")
+"""Steps that several tables of the same people do not have."""
+SEVERAL = "several"
+NOT_FOR_SEVERAL = "Several tables do not have this step: their levels are chosen by the search."
+STEPS = tuple(
+    Step(name, *TEXTS[name], _drawn_by(module), module not in FOR_ONE_TABLE) for name, module in MODULES.items()
+)
 
 
 def register() -> None:
@@ -75,9 +90,12 @@ def prepare() -> None:
     """Import what draws the steps, the first one first."""
     for module in MODULES.values():
         _load(module)
+    for module in MODULES.values():
+        if module not in FOR_ONE_TABLE:
+            _load(f"{SEVERAL}.{module}")
 
 
 def _register(step: Step) -> None:
     @ui.page(f"/{step.name}")
     def show(request: Request) -> None:
-        build(request.scope[SESSION], step, STEPS)
+        build(request.scope[SESSION], step, STEPS, asked=request.headers.get("accept-language", ""))

@@ -11,6 +11,7 @@ from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import spell
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
 from indistinct.web.steps.publishing import take_change
@@ -75,7 +76,7 @@ def offer_algorithms(policy: Policy) -> dict[str, str]:
     """Return the algorithms that can be compared, with that of the job among them, and what they do."""
     own = policy.algorithm
     spec = spell(own)
-    if own.traits.buckets or own.name == "node" or spec in OFFERED:
+    if own.traits.keeps_values or own.name == "node" or spec in OFFERED:
         return OFFERED
     return {**OFFERED, spec: f"{spec}: as it stands in this job"}
 
@@ -153,13 +154,13 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")
     trials = plain_trials(found)
     metrics = list(found.comparison.metrics)
-    counts = ("k", "suppressed", "classes", "smallest", "highest risk", *metrics, "seconds")
+    counts = ("k", "suppressed", "classes", "smallest", "highest risk", *map(Own, metrics), "seconds")
     rows: list[list[Entry]] = []
     for place, trial in enumerate(trials):
         done = trial["state"] == "done"
         rows.append(
             [
-                trial["algorithm"],
+                Own(trial["algorithm"]),
                 str(trial["k"]),
                 *(number(trial[key]) if done else "–" for key in ("suppressed", "classes", "smallest")),
                 percent(trial["highest"]) if done and trial["highest"] is not None else "–",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from indistinct.document.blocks import Section
+from indistinct.frequencies.structure import structure_of
 from indistinct.job.policy import Policy
 from indistinct.job.policy.value import AnalysisPlan
 from indistinct.models.words import list_names
@@ -15,6 +16,7 @@ from indistinct.web.deciding import Inspected
 from indistinct.web.findings import is_number_of_a_case
 from indistinct.web.following import ANALYSES, follow, key_of_analyses
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.standing import INSPECTED
 from indistinct.web.tasks.usefulness import QUESTIONS, ShownAnalyses
 
@@ -43,7 +45,9 @@ class SuggestedAnalysis:
 def draw_analyses(screen: Screen, made: Any) -> None:
     """Draw what becomes of the policy's analyses on the release, and what else could be analyzed."""
     policy, session = screen.policy, screen.session
-    suggested = suggest_analyses(policy, session.result(INSPECTED), linked=made["form"] is None)
+    suggested = suggest_analyses(
+        policy, session.result(INSPECTED), linked=structure_of(made["form"], (), ()).whole_rows
+    )
     if not policy.analysis.asks and not suggested:
         return
     with parts.tag("section", id="analyses", aria_label="Analyses"):
@@ -71,7 +75,7 @@ def _draw_asked(screen: Screen) -> None:
     with parts.tag("ul", id="asked-analyses"):
         for index, (kind, text) in enumerate(_list_analyses(screen.policy.analysis)):
             with parts.tag("li"):
-                parts.tag("code", text)
+                parts.tag("code", Own(text))
                 parts.tag("span", " ")
                 screen.button(
                     "Remove",
@@ -89,7 +93,7 @@ def _draw_suggestions(screen: Screen, suggested: Sequence[SuggestedAnalysis]) ->
                 plan = with_analysis(screen.policy.analysis, each)
                 screen.button(each.words, lambda plan=plan: _take(screen, plan), name=f"analyze-{index}")
                 parts.tag("span", " ")
-                parts.tag("code", each.text)
+                parts.tag("code", Own(each.text))
 
 
 def _take(screen: Screen, plan: AnalysisPlan) -> None:

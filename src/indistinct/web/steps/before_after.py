@@ -10,6 +10,7 @@ from indistinct.job.policy import Policy
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.picking import first_of, fold_set, pages, table_html
 from indistinct.web.sessions import job_of
 from indistinct.web.standing import RELEASED
@@ -83,7 +84,8 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
     unit = ["people"] if shown["people"] else []
     apart = [place for place, name in enumerate(shown["after"]) if name not in shown["before"]]
     after_of = {name: place for place, name in enumerate(shown["after"]) if name in shown["before"]}
-    headings = [word, "rows", *unit, *shown["before"], *(f"{shown['after'][place]} " for place in apart)]
+    names = [*shown["before"], *(f"{shown['after'][place]} " for place in apart)]
+    headings = [word, "rows", *unit, *map(Own, names)]
     rows, marked, shaded, last = [], [], False, None
     for index, row in enumerate(shown["rows"]):
         shaded = shaded if row["class"] == last or last is None else not shaded
@@ -93,12 +95,12 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         people = [] if not unit else [number(row["people"]) if row["people"] is not None else "–"]
         left_out = not row["class"]
         cells = [
-            before if left_out or name not in after_of else fold_set(arrow(before, row["after"][after_of[name]]))
+            Own(before) if left_out or name not in after_of else fold_set(arrow(before, row["after"][after_of[name]]))
             for name, before in zip(shown["before"], row["before"], strict=True)
         ]
         group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
-        rows.append([group, size, *people, *cells, *(row["after"][place] for place in apart)])
+        rows.append([group, size, *people, *cells, *(Own(row["after"][place]) for place in apart)])
     caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
     over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
@@ -140,7 +142,7 @@ def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
                 case TaskError():
                     parts.problem(found)
                 case str():
-                    parts.picture(found)
+                    parts.picture(found, values=True)
                 case _:
                     draw_list(found)
 
@@ -212,7 +214,7 @@ def _draw_distances(found: dict[str, Any]) -> None:
         ("column", "total variation", "moved by"),
         [
             (
-                each["column"],
+                Own(each["column"]),
                 percent(each["total_variation"]),
                 "–" if each["wasserstein"] is None else number(each["wasserstein"]),
             )

@@ -7,7 +7,7 @@ from typing import Any
 from indistinct.errors import ParameterError
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, hierarchy_from_json
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.recoding.transformations import CLEARED, PERIODS, Transformation
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role

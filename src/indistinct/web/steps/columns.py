@@ -251,7 +251,7 @@ def _line(
                 samples = sample_values(column)
                 if samples:
                     parts.tag("span", Own(samples), classes="samples")
-                parts.tag("span", _in_short(column, looked["rows"]), classes="hint")
+                parts.tag("span", describe_column(column, looked["rows"]), classes="hint")
                 warning = warn_of_values(column, role)
                 if warning:
                     parts.tag("span", warning, classes="badge bad")
@@ -270,12 +270,16 @@ def _line(
                 places[name] = _column(screen, column, key, role, suggested)
 
 
-def _in_short(column: Mapping[str, Any], rows: int) -> str:
+def describe_column(column: Mapping[str, Any], rows: int) -> str:
     """Return the type of a column, how many values it has, and why its role is suggested."""
-    missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
     reason = column["reason"]
-    told = f"{column['type']}, {plural(column['distinct'], 'value')}{missing}"
-    return f"{told}. {reason[:1].upper()}{reason[1:]}."
+    return f"{count_values(column, rows)}. {reason[:1].upper()}{reason[1:]}."
+
+
+def count_values(column: Mapping[str, Any], rows: int) -> str:
+    """Return the type of a column, how many values it has, and how many are missing."""
+    missing = f", {percent(column['missing'] / rows)} missing" if column["missing"] else ""
+    return f"{column['type']}, {plural(column['distinct'], 'value')}{missing}"
 
 
 def sample_values(column: Mapping[str, Any]) -> str:
@@ -366,7 +370,7 @@ def _picture(screen: Screen, name: str) -> None:
     """Draw the picture of a column as far as it is there."""
     drawn = _pictures_of(screen).get(name)
     if drawn:
-        parts.picture(drawn)
+        parts.picture(drawn, values=True)
     elif drawn == "":
         parts.say("Every value is there once: nothing to draw.", kind="hint")
 

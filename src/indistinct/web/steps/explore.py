@@ -16,6 +16,7 @@ from indistinct.web import parts
 from indistinct.web.following import SOLUTIONS
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
+from indistinct.web.language import Own, translate
 from indistinct.web.picking import fold_set, pickable, table_html
 from indistinct.web.steps.algorithm_grid import draw_grid
 from indistinct.web.steps.before_after import draw_column, draw_comparison, draw_rows
@@ -127,10 +128,10 @@ def place_looked_at(choices: Mapping[str, Any], found: Solutions) -> int:
 
 def slider_html(found: Solutions, place: int, *, label: str) -> str:
     """Return the slider as markup; it says in words which solution it is at, wherever it is moved to."""
-    words = [solution_in_words(each, found.unit) for each in found.solutions]
+    words = [translate(solution_in_words(each, found.unit)) for each in found.solutions]
     return (
         f'<input type="range" id="solution-slider" min="0" max="{len(words) - 1}" value="{place}" '
-        f'aria-label="{escape(label)}" aria-valuetext="{escape(words[place])}" '
+        f'aria-label="{escape(translate(label))}" aria-valuetext="{escape(words[place])}" '
         f'data-words="{escape(json.dumps(words))}">'
     )
 
@@ -156,7 +157,10 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
         if warning:
             parts.notice(warning, kind="warning")
         rows = [show_row(one, two) for one, two in zip(found.before, chosen.after, strict=True)]
-        parts.html(table_html(SOME_ROWS, list(found.columns), [[*map(fold_set, row)] for row in rows]), classes="cells")
+        parts.html(
+            table_html(SOME_ROWS, [Own(each) for each in found.columns], [[*map(fold_set, row)] for row in rows]),
+            classes="cells",
+        )
         if not chosen.own:
             more = own is not None and chosen.loss > own.loss
             text = "Take this one, although it loses more" if more else "Take this one"

@@ -1,10 +1,11 @@
 """What a search found: whether the promise holds, what was published, what was lost, and why this algorithm."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from indistinct.figures import number, percent, plural
+from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics import SHARES
 from indistinct.models.registry import MODELS, parse_model_or_none
 from indistinct.models.words import list_names, words_of
@@ -13,6 +14,7 @@ from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list
+from indistinct.web.language import Own
 
 Made = dict[str, Any]
 # What is checked beside the models that were asked for.
@@ -43,15 +45,30 @@ def draw_release(made: Made) -> None:
 def facts_of(made: Made) -> list[tuple[str, str]]:
     """Return what was published, in words."""
     unit = "rows" if made["people"] is None else "people"
-    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
     told = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
         told.append(("People", people_in_words(made)))
-    title = "Classes" if made["form"] is None else "Buckets"
-    told.append((title, f"{plural(made['classes'], *groups)}, the smallest of {number(made['k'])} {unit}"))
+    title = units_of(made["form"]).capitalize()
+    told.append((title, f"{count_units(made)}, the smallest of {number(made['k'])} {unit}"))
     if made["loss"] is not None:
         told.append(("Detail lost", percent(made["loss"])))
     return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
+
+
+UNITS: Mapping[str, tuple[str, str]] = {
+    "class": ("equivalence class", "equivalence classes"),
+    "bucket": ("bucket", "buckets"),
+}
+"""What a unit of a release is called in full, and several."""
+
+
+def count_units(made: Made) -> str:
+    """Return the number of classes, or buckets, in words.
+
+    >>> count_units({"form": None, "classes": 1}), count_units({"form": "sliced", "classes": 9})
+    ('1 equivalence class', '9 buckets')
+    """
+    return plural(made["classes"], *UNITS[unit_of(made["form"])])
 
 
 def rows_in_words(made: Made) -> str:
@@ -130,7 +147,10 @@ def _losses(made: Made) -> None:
     if gone:
         _warn_of_columns(gone)
     parts.table(
-        "What each column loses", ["column", lost], [(name, percent(loss)) for name, loss in ordered], right=(lost,)
+        "What each column loses",
+        ["column", lost],
+        [(Own(name), percent(loss)) for name, loss in ordered],
+        right=(lost,),
     )
 
 

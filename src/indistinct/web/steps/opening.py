@@ -20,28 +20,34 @@ from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
 from indistinct.web.standing import INSPECTED
 from indistinct.web.steps.reading_form import FILES_ALONE, draw_form
+from indistinct.web.tables_following import take_tables
+from indistinct.web.tables_job import TablesJob, known_rows
+from indistinct.web.tables_standing import LOOK as TABLES_LOOK
 from indistinct.web.tasks.columns import warm
 from indistinct.web.tasks.looking import (
     Allowed,
     Look,
     MissingTable,
     Sheets,
-    look,
     look_at_invented,
     look_at_project,
-    look_by_policy,
     preview,
 )
+from indistinct.web.tasks.several import TablesLook, look_at_files, look_at_tables, look_by_any_policy
 from indistinct.web.worker import TaskError
 
 NAME = "open"
 ROWS = 12
+TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
 """Under these names a session keeps what was told about each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
+TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
+"""Under these names a session keeps why several tables are linked so, and which were left out; and how they are called
+without a folder of their own."""
 # An archive may inflate to this multiple of the largest upload.
 MOST_TIMES = 4
 WHO = {
@@ -69,14 +75,22 @@ async def draw(screen: Screen) -> None:
         _ways_in(screen)
     else:
         await _draw_opened(screen)
-        wrong = {"file", "path", "policy-file"} & set(screen.errors) or session.result(WAITING) is not None
-        with parts.details("Open another table, or a saved job", screen.choices, name="another", start=bool(wrong)):
-            _ways_in(screen)
+        draw_other_ways(screen)
+
+
+def draw_other_ways(screen: Screen) -> None:
+    """Draw how another table or job is opened, folded."""
+    wrong = {"file", "path", "policy-file"} & set(screen.errors) or screen.session.result(WAITING) is not None
+    with parts.details("Open another table, or a saved job", screen.choices, name="another", start=bool(wrong)):
+        _ways_in(screen)
 
 
 def _ways_in(screen: Screen) -> None:
     session = screen.session
-    hint = "CSV, Parquet, Excel, SPSS, Stata or SAS; several files of one table together. They stay on this machine."
+    hint = (
+        "CSV, Parquet, Excel, SPSS, Stata or SAS. Several files together: parts of one table, or several tables about "
+        "the same people. They stay on this machine."
+    )
     _upload(screen, "Drop a table here, or choose its file", "file", "table", hint, several=True)
     if session.settings.demo or session.policy is None:
         first = session.settings.demo and session.policy is None and session.result(WAITING) is None
@@ -188,10 +202,12 @@ def _open_saved(session: Session, key: str, name: str) -> None:
 def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
     path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
-    if waiting is not None and kind == "table" and path.name == waiting["table"]:
+    there = path.is_dir() and waiting is not None and (path / waiting["table"]).is_file()
+    if waiting is not None and kind == "table" and (there or path.name == waiting["table"]):
         begin_policy(
-            session, waiting["policy"], at=at, told=waiting["told"], title=waiting["title"], key=waiting["key"]
-        )
+            session, waiting["policy"], at=at, told=waiting["told"], title=waiting["title"], key=waiting["key"],
+            files=path if there else None,
+        )  # fmt: skip
     elif path.suffix.lower() == SUFFIX:
         policy, decided = open_project(session, path)
         begin_policy(session, policy, at=at, told=decided, title=path.name)
@@ -287,15 +303,17 @@ def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "fil
     An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
     """
 
-    async def then(found: Look | Sheets) -> None:
-        if isinstance(found, Sheets):
+    async def then(found: Look | Sheets | TablesLook) -> None:
+        if isinstance(found, TablesLook):
+            _take_tables(session, found, name=path.name, key=None)
+        elif isinstance(found, Sheets):
             session.keep(SHEETS, {"path": path, "names": found.names, "at": at})
         else:
             await _take(session, found, again=exact)
 
     session.begin(
         f"Opening {path.name}",
-        look,
+        look_at_files,
         path,
         reading,
         then=then,
@@ -314,15 +332,19 @@ def begin_policy(
     told: dict[str, Any] | None = None,
     title: str | None = None,
     key: str | None = None,
+    files: Path | None = None,
 ) -> None:
     """Begin to open a policy with its table; if that is not there, the policy waits for it.
 
-    `told` is what a saved job has beside its policy, and `key` the one under which it is saved.
+    `told` is what a saved job has beside its policy, and `key` the one under which it is saved. `files` is the folder
+    of several tables that were uploaded.
     """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 
-    async def then(found: Look | MissingTable) -> None:
-        if isinstance(found, MissingTable):
+    async def then(found: Look | TablesLook | MissingTable) -> None:
+        if isinstance(found, TablesLook):
+            _take_tables(session, found, name=_name_of_policy(path, found), key=key)
+        elif isinstance(found, MissingTable):
             waiting = {"policy": path, "table": found.table, "told": told, "title": title or path.name, "key": key}
             session.keep(WAITING, waiting)
         else:
@@ -331,14 +353,47 @@ def begin_policy(
 
     session.begin(
         f"Opening {title or path.name}",
-        look_by_policy,
+        look_by_any_policy,
         path,
         allowed,
+        files or allowed.uploaded,
         then=then,
         at=(NAME, at),
         polite=False,
         action=None,
     )
+
+
+def begin_tables(
+    session: Session, files: dict[str, Path] | Path, *, at: str, title: str, people: str | None = None
+) -> None:
+    """Begin to open several tables about the same people again, with the people table that was chosen."""
+    session.begin(
+        f"Opening {title}",
+        look_at_tables,
+        files,
+        then=lambda found: _take_tables(session, found, name=title, key=session.key),
+        options={"people": people},
+        at=(NAME, at),
+        polite=False,
+        action=None,
+    )
+
+
+def _name_of_policy(path: Path, found: TablesLook) -> str:
+    """Return what several tables are called: their folder, or what they are if that is one of uploads."""
+    folder = found.policy.base.resolve().name
+    return folder if path.suffix == ".toml" and folder not in (UPLOADED, "table", "policy") else TABLES_NAME
+
+
+def _take_tables(session: Session, found: TablesLook, *, name: str, key: str | None) -> None:
+    """Make several tables the job."""
+    every = frozenset(known_rows(found.policy)) if found.decided else frozenset[str]()
+    take_tables(session, TablesJob(found.policy, every), name=name, key=key or new_key())
+    session.keep(TABLES_LOOK, dict(found.inspections))
+    session.keep(TABLES_REASONS, found.reasons)
+    session.keep(TABLES_LEFT_OUT, found.left_out)
+    session.forget(WAITING, SHEETS, NOT_TAKEN_OVER, *SAVED)
 
 
 async def _take(
@@ -349,7 +404,7 @@ async def _take(
     Another table has a key of its own, so that the saved job of the one before stays.
     """
     old, policy = session.policy, found.policy
-    if is_another_table(old, policy) or decided:
+    if is_another_job(session, policy) or decided:
         key = key or new_key()
     else:
         policy = read_anew(old, policy, looked=found.inspection) if old is not None else policy
@@ -364,6 +419,11 @@ async def _take(
     session.keep(STARTER, found.starter)
     session.keep(FORM, found.form)
     session.forget(WAITING, SHEETS, NOT_TAKEN_OVER)
+
+
+def is_another_job(session: Session, policy: Policy) -> bool:
+    """Return whether a policy is about another table than the one that is open, or several are open."""
+    return session.tables is not None or is_another_table(session.policy, policy)
 
 
 def is_another_table(old: Policy | None, new: Policy) -> bool:
@@ -384,7 +444,7 @@ async def _draw_opened(screen: Screen) -> None:
     _found_in_file(screen, looked)
     _questions(screen)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to columns", "/columns", classes="main")
+        parts.link(TO_COLUMNS, "/columns", classes="main")
     await _rows(screen)
     if screen.session.settings.shelf.keeps:
         _keeping(screen)

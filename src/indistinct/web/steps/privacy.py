@@ -22,6 +22,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.findings import find_against_profile, find_in_columns
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, form_fields, write_text
 from indistinct.web.sessions import Session
@@ -30,6 +31,7 @@ from indistinct.web.steps.opening import STARTER, WHO, allowed_path
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 
+TO_SEARCH = "Go on to search"
 NEW = "new"
 """Under this name a tab keeps the model that it is about to add, and what its form holds."""
 
@@ -38,7 +40,7 @@ async def draw(screen: Screen) -> None:
     """Draw what is promised, the models with their fields, profiles, and suppression."""
     _promise(screen.policy)
     with parts.tag("div", classes="actions"):
-        parts.link("Go on to search", "/search", classes="main")
+        parts.link(TO_SEARCH, "/search", classes="main")
     _profiles(screen)
     _models(screen)
     _add(screen)
@@ -367,7 +369,7 @@ def _over_time(screen: Screen) -> None:
                 parts.tag("legend", "Columns that are measured anew for every release")
                 for place, name in enumerate(kept):
                     screen.tick(
-                        name,
+                        Own(name),
                         name in policy.fresh,
                         lambda value, name=name: _set_fresh(screen, name, bool(value)),
                         name=f"fresh-{place}",

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.document.blocks import JsonValues
-from indistinct.document.html import grid_html
 from indistinct.evaluation.verdict import Verdict
 from indistinct.figures import number, plural
 from indistinct.job.policy import Policy
@@ -29,8 +28,9 @@ from indistinct.web.following import (
     writes_again,
 )
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.sessions import Session
-from indistinct.web.steps.found_release import as_sentence
+from indistinct.web.steps.found_release import as_sentence, count_units
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
 from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
@@ -38,6 +38,8 @@ from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
 CHOICES = "release-choices"
+JOB_TO_GO_ON = "The job, to go on another day"
+WAITS = "The download appears when every check has an answer."
 ABOUT = {key: each for key, each in settings_under("about").items() if each.label is not None}
 ASKED = ("purpose", "recipient")
 ASKED_TITLE = "What is it for, and who gets it?"
@@ -70,7 +72,7 @@ FOR_STEWARD = {
     ),
     "recoding-arrays": ("The recoding's second file", "private: it belongs to the recoding"),
     "project": (
-        "The job, to go on another day",
+        JOB_TO_GO_ON,
         "policy and decisions; no rows, unless you ticked in the step open that they are saved",
     ),
     ALL: ("Everything in one .zip", "private: recoding and internal report are in it"),
@@ -116,12 +118,11 @@ def told_by_verdict(warning: str) -> bool:
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    groups = ("equivalence class", "equivalence classes") if made["form"] is None else ("bucket", "buckets")
     told = made["certificate"]
     people = told["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
-    said = f"{plural(made['rows'], 'row')}{whose} in {plural(made['classes'], *groups)}, the smallest of "
+    said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
     said += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
     return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."
@@ -296,26 +297,28 @@ def _take(screen: Screen, files: dict[str, Path], verdict: Verdict) -> None:
         if "table" in files:
             reserved = reservation(verdict)
             text = f"Download {files['table'].name}{reserved}"
-            _download(text, "table", classes="button large" if reserved else "main large")
+            draw_download(text, "table", classes="button large" if reserved else "main large")
         elif verdict.running:
-            parts.say("The download appears when every check has an answer.", kind="hint").props["id"] = "waits"
+            parts.say(WAITS, kind="hint").props["id"] = "waits"
         elif not session.refusals() and (session.policy is None or session.policy.output.ledger is None):
             parts.say("The table is being written in this form …", kind="hint")
         if PACKAGE in files:
-            _download("With certificate and report, as .zip", PACKAGE, classes="button")
+            draw_download("With certificate and report, as .zip", PACKAGE, classes="button")
     if "table" in files:
         parts.say("It was verified as it was written. The policy and a saved job let you make it again.", kind="hint")
     with parts.tag("div", classes="sides"):
-        _links("For the recipient", FOR_OTHERS, files)
-        _links("For you alone", FOR_STEWARD, files, also="project")
+        draw_links("For the recipient", FOR_OTHERS, files)
+        draw_links("For you alone", FOR_STEWARD, files, also="project")
 
 
-def _download(text: str, kind: str, *, classes: str) -> None:
+def draw_download(text: str, kind: str, *, classes: str) -> None:
+    """Draw a link to a file that may leave."""
     link = parts.link(text, f"/download/{kind}", download=True, classes=classes)
     link.props["id"] = f"take-{kind}"
 
 
-def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
+def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
+    """Draw the files of some kinds with what each is for, as far as they are there."""
     there = [kind for kind in kinds if kind in files or kind == also]
     if not there:
         return
@@ -324,10 +327,12 @@ def _links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path]
         with parts.tag("ul", classes="takes"):
             for kind in there:
                 label, hint = kinds[kind]
-                name = f"{files[kind].name}: " if kind in files else ""
                 with parts.tag("li"):
-                    _download(label, kind, classes="button")
-                    parts.tag("p", f"{name}{hint}.", classes="hint")
+                    draw_download(label, kind, classes="button")
+                    with parts.tag("p", classes="hint"):
+                        if kind in files:
+                            parts.tag("span", Own(f"{files[kind].name}: "))
+                        parts.tag("span", f"{hint}.")
 
 
 def _checked(found: Any, screen: Screen) -> None:
@@ -336,8 +341,8 @@ def _checked(found: Any, screen: Screen) -> None:
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
     with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):
-        parts.html(grid_html(verdict_grid(told)))
-        parts.html(grid_html(counted_grid(told)))
+        parts.document_table(verdict_grid(told))
+        parts.document_table(counted_grid(told))
 
 
 # What is written
@@ -372,7 +377,7 @@ def _draw_folder(screen: Screen) -> None:
     written = session.result("written")
     if written is not None and session.is_fresh("written", identity_of_files(session)):
         parts.notice(f"Written to {written['folder']}:")
-        draw_list(written["names"])
+        draw_list([Own(name) for name in written["names"]])
 
 
 def identity_of_files(session: Session) -> Any:

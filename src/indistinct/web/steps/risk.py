@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from indistinct.document.blocks import JsonValues, Picture
-from indistinct.document.html import grid_html, inline_svg
 from indistinct.evaluation.assess.assess_document import limit_grids
 from indistinct.evaluation.assess.profiles import PROFILES
 from indistinct.evaluation.attack.base import Attack
@@ -16,6 +15,7 @@ from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
 from indistinct.web.following import LONGER, SECONDS, attack_names, every_attack, follow
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Session
 from indistinct.web.standing import (
@@ -30,6 +30,7 @@ from indistinct.web.standing import (
 from indistinct.web.steps.privacy import hold_against
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 
+WHO_COULD = "Who could be found"
 NO_PROFILE = ""
 PROFILE_WORDS = {
     NO_PROFILE: "nobody in particular: only look",
@@ -80,7 +81,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _draw_sentences(figures: Any) -> None:
-    parts.heading("Who could be found")
+    parts.heading(WHO_COULD)
     with parts.tag("div", id="sentences"):
         draw_list(risk_in_sentences(figures))
 
@@ -88,7 +89,7 @@ def _draw_sentences(figures: Any) -> None:
 def _draw_pictures(pictures: Sequence[Picture]) -> None:
     with parts.tag("div", classes="pictures risks", id="risk-pictures"):
         for place, each in enumerate(pictures):
-            parts.picture(inline_svg(each, name=f"risk-{place}"), caption=each.caption)
+            parts.document_picture(each, name=f"risk-{place}")
 
 
 def risk_in_sentences(figures: Any) -> list[str]:
@@ -134,9 +135,9 @@ def _draw_attack(name: str) -> None:
     with parts.tag("li"):
         parts.tag("span", f"{sentence_of(name)} ".lstrip())
         if name in every_attack():
-            parts.term(name, (every_attack()[name].__doc__ or name).strip().partition("\n")[0])
+            parts.term(Own(name), (every_attack()[name].__doc__ or name).strip().partition("\n")[0])
         else:
-            parts.tag("span", name)
+            parts.tag("span", Own(name))
 
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:
@@ -166,7 +167,7 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
         if nearly:
             parts.say(nearly, kind="hint")
         for table in limit_grids(JsonValues("assess", {"profile": gate})):
-            parts.html(grid_html(table))
+            parts.document_table(table)
 
 
 def _nearly(gate: Any) -> str | None:
@@ -230,7 +231,7 @@ def _which_attacks(screen: Screen, chosen: dict[str, Any]) -> None:
                 name in wanted,
                 lambda value, name=name: _tick(screen, name, value),
                 name=f"attack-{name}",
-                hint=name,
+                hint=Own(name),
             )
 
 

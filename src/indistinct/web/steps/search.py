@@ -6,12 +6,13 @@ from typing import Any
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import EVERY_ALGORITHM
-from indistinct.models.words import list_names, promise_for_one
+from indistinct.models.words import promise_for_one
 from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.findings import find_in_names
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own, name_list, translate
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
@@ -24,6 +25,8 @@ from indistinct.web.steps.privacy import members_of, suppression_in_words
 from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_to_release
+
+ASKED = "What is searched for"
 
 
 async def draw(screen: Screen) -> None:
@@ -55,16 +58,13 @@ def _draw_request(screen: Screen) -> None:
     policy = screen.policy
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))
+    suppressed = suppression_in_words(policy.suppression, *members_of(screen.session)).partition(". ")[0]
     told = [
-        ("Made coarser", list_names(policy.schema.quasi) or "no column", "columns"),
-        ("What must hold", " ".join(promise_for_one(each, policy.schema) for each in models) or "nothing", "privacy"),
-        (
-            "Suppression limit",
-            suppression_in_words(policy.suppression, *members_of(screen.session)).partition(". ")[0],
-            "privacy",
-        ),
+        ("Made coarser", [name_list(policy.schema.quasi) if policy.schema.quasi else "no column"], "columns"),
+        ("What must hold", [promise_for_one(each, policy.schema) for each in models] or ["nothing"], "privacy"),
+        ("Suppression limit", [suppressed], "privacy"),
     ]
-    title = "What is searched for"
+    title = ASKED
     with parts.tag("section", classes="card asked", id="asked", aria_label=title):
         parts.heading(title, level=3)
         with parts.tag("dl", classes="facts"):
@@ -72,8 +72,9 @@ def _draw_request(screen: Screen) -> None:
                 with parts.tag("div"):
                     parts.tag("dt", label)
                     with parts.tag("dd"):
-                        parts.tag("span", f"{words.rstrip('.')}. ")
-                        parts.link("Change", f"/{step}").props["aria-label"] = f"Change: {label.lower()}"
+                        for each in words:
+                            parts.tag("span", Own(f"{translate(each).rstrip('.')}. "))
+                        parts.link("Change", f"/{step}", label=f"Change: {label}")
 
 
 def _draw_search(screen: Screen, *, fresh: bool) -> None:

@@ -10,6 +10,7 @@ from indistinct.metrics import SHARES
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
+from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
 from indistinct.web.steps.publishing import take_change
@@ -173,10 +174,10 @@ def spell_metric(metric: str, value: float) -> str:
 
 
 def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
-    counts = ("suppressed", "classes", "smallest", "highest risk", *found.metrics)
+    counts = ("suppressed", "classes", "smallest", "highest risk", *map(Own, found.metrics))
     entries: list[list[Entry]] = [
         [
-            spell_node(row["node"]),
+            Own(spell_node(row["node"])),
             levels_in_words(found, row["node"]),
             "yes" if row["satisfied"] else "no",
             *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
@@ -214,7 +215,7 @@ def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int)
             "Levels of each column",
             ("column", "levels"),
             [
-                (column, "; ".join(f"{level}: {words}" for level, words in enumerate(meanings)))
+                (Own(column), "; ".join(f"{level}: {words}" for level, words in enumerate(meanings)))
                 for column, meanings in zip(found.columns, found.meanings, strict=True)
             ],
         )
@@ -247,10 +248,10 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
         samples = found.samples
         parts.table(
             SOME_ROWS,
-            all_nodes.columns,
+            [Own(name) for name in all_nodes.columns],
             [
                 [
-                    arrow(samples.before[name][place], samples.after[name][level][place])
+                    Own(arrow(samples.before[name][place], samples.after[name][level][place]))
                     for name, level in zip(all_nodes.columns, node, strict=True)
                 ]
                 for place in range(len(samples.before[all_nodes.columns[0]]))
@@ -271,13 +272,13 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
 def _facts(found: Exploration, row: Row) -> None:
     levels = zip(found.columns, found.meanings, row["node"], strict=True)
     told = [
-        *((column, meanings[level]) for column, meanings, level in levels),
+        *((Own(column), meanings[level]) for column, meanings, level in levels),
         ("keeps the promise", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
         ("highest risk", percent(row["risk"]) if row["smallest_class"] else "–"),
-        *((metric, spell_metric(metric, row[metric])) for metric in found.metrics),
+        *((Own(metric), spell_metric(metric, row[metric])) for metric in found.metrics),
     ]
     with parts.tag("dl", classes="facts"):
         for name, words in told:

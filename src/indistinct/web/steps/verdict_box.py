@@ -1,13 +1,13 @@
 """The verdict on a release, the same wherever it stands: one sentence, what is open with what to do, and the rest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from indistinct.evaluation.verdict import Verdict
-from indistinct.evaluation.verdict_line import STATES, words_of
+from indistinct.evaluation.verdict_line import sentence_of, words_of
 from indistinct.figures import plural
 from indistinct.web import parts
-from indistinct.web.background import about_seconds
+from indistinct.web.background import Chore, about_seconds
 from indistinct.web.blocks import draw_list
 from indistinct.web.findings import PageFinding, find_in_verdict
 from indistinct.web.following import chores_for, follow, fresh_release
@@ -20,6 +20,7 @@ from indistinct.web.tasks.treatments import Treatments
 from indistinct.web.worker import StoppedError
 
 NO_RELEASE = "There is no release yet."
+OLD_RELEASE = "The job was changed since the last search, so that its release is not what the job says."
 
 
 def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
@@ -40,10 +41,15 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
                 draw_findings(screen, findings, name="verdict")
         else:
             draw_findings(screen, findings, name="verdict")
-        with parts.details("What was looked at", screen.choices, name="looked-at"):
-            draw_list(list(settled_lines(verdict)))
+        draw_looked_at(screen, verdict)
     draw_chores(screen, made)
     return verdict
+
+
+def draw_looked_at(screen: Screen, verdict: Verdict) -> None:
+    """Draw what was looked at and is not open, folded."""
+    with parts.details("What was looked at", screen.choices, name="looked-at"):
+        draw_list(list(settled_lines(verdict)))
 
 
 def _treatments(session: Session, made: Any) -> Treatments | None:
@@ -57,7 +63,7 @@ def settled_lines(verdict: Verdict) -> Iterator[str]:
         if line.state == "not checked" and verdict.running:
             yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
         elif not line.open:
-            yield f"{STATES[line.state]}: {words_of(line)}"
+            yield sentence_of(line)
 
 
 def link_to_release() -> None:
@@ -70,16 +76,17 @@ def release_of(screen: Screen) -> Any:
     made = fresh_release(screen.session)
     if made is not None:
         return made
-    if screen.session.result(RELEASED) is None:
-        parts.notice(NO_RELEASE, hint="Search for one first.")
-    else:
-        parts.notice(
-            "The job was changed since the last search, so that its release is not what the job says.",
-            kind="warning",
-            hint="Search again, or take the change back with Undo.",
-        )
-    parts.link("Go to search", "/search", classes="main")
+    say_no_release(old=screen.session.result(RELEASED) is not None)
     return None
+
+
+def say_no_release(*, old: bool) -> None:
+    """Say that there is no release, or that it is `old`, and lead to the search."""
+    if old:
+        parts.notice(OLD_RELEASE, kind="warning", hint="Search again, or take the change back with Undo.")
+    else:
+        parts.notice(NO_RELEASE, hint="Search for one first.")
+    parts.link("Go to search", "/search", classes="main")
 
 
 def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str) -> None:
@@ -101,12 +108,17 @@ def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str)
 
 def draw_chores(screen: Screen, made: Any) -> None:
     """Draw what is still being found about a release, how long that takes, and how to stop it."""
-    session, background = screen.session, screen.session.background
+    session = screen.session
+    wanted = [each for each in chores_for(session, made) if not session.is_fresh(each.name, each.rests_on)]
+    draw_chore_lines(screen, wanted, begin=lambda: follow(session))
+
+
+def draw_chore_lines(screen: Screen, chores: Sequence[Chore], *, begin: Callable[[], None]) -> None:
+    """Draw chores that are not done: how long each takes, or how it ended; `begin` begins those that were stopped."""
+    background = screen.session.background
     lines: list[tuple[str, str, str]] = []
-    for chore in chores_for(session, made):
+    for chore in chores:
         error = background.error_of(chore)
-        if session.is_fresh(chore.name, chore.rests_on):
-            continue
         if isinstance(error, StoppedError):
             lines.append((chore.name, f"{chore.title}: stopped.", "again"))
         elif error is not None:
@@ -124,10 +136,10 @@ def draw_chores(screen: Screen, made: Any) -> None:
                     if act == "stop":
                         parts.button("Stop", screen.on(lambda n=name: background.stop(n)), name=f"stop-{name}")
                     else:
-                        retry = screen.on(lambda n=name: _again(screen, n))
+                        retry = screen.on(lambda n=name: _again(screen, n, begin))
                         parts.button("Try again", retry, name=f"again-{name}")
 
 
-def _again(screen: Screen, name: str) -> None:
+def _again(screen: Screen, name: str, begin: Callable[[], None]) -> None:
     screen.session.background.retry(name)
-    follow(screen.session)
+    begin()

@@ -16,6 +16,7 @@ from indistinct.engines import open_source
 from indistinct.engines.memory.count import rows_of
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column, group_rows
+from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
@@ -26,7 +27,7 @@ from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
 from indistinct.release.certificate import table_path
 from indistinct.release.fit import fit
-from indistinct.release.opening import buckets_in, read_certificate
+from indistinct.release.opening import certified_structure, read_certificate
 from indistinct.release.promise import promise_of
 from indistinct.reporting.columns import MISSING
 from indistinct.schema import BUCKET, COUNT
@@ -54,7 +55,7 @@ class Sorted:
     headings: tuple[str, ...]
     labels: Callable[[Sequence[int]], list[list[str]]]
     people: Codes | None = None
-    buckets: bool = False
+    structure: Structure = CLASSES
 
     @property
     def published(self) -> int:
@@ -85,7 +86,7 @@ def class_page(
     return {
         "before": list(found.before.column_names),
         "after": list(found.headings),
-        "buckets": found.buckets,
+        "buckets": not found.structure.whole_rows,
         "people": found.people is not None,
         "rows": [
             {
@@ -129,9 +130,9 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     recoding = read_recoding(files["recoding"])
-    buckets = buckets_in(read_certificate(Path(files["table"])))
-    if buckets is not None:
-        return _by_bucket(recoding, Path(files["table"]), form=buckets.form)
+    structure = certified_structure(read_certificate(Path(files["table"])))
+    if structure.buckets is not None:
+        return _by_bucket(recoding, Path(files["table"]), structure.buckets)
     return by_class(table_of(desk, policy), policy, recoding)
 
 
@@ -168,22 +169,24 @@ def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Calla
     return labels
 
 
-def _by_bucket(recoding: Recoding, path: Path, *, form: str) -> Sorted:
+def _by_bucket(recoding: Recoding, path: Path, structure: Buckets) -> Sorted:
     """Return the rows of a release in buckets as they were published, and the values that stand apart, if some do."""
     table = open_table(path, published=True).data
     names = list(table.column_names)
-    if form == "multiset":
+    if structure.multisets:
         columns = [encode_column(name, table[name], required=False) for name in recoding.names if name in names]
         grouping = group_rows([each.codes for each in columns], [len(each.domain) for each in columns])
-        return Sorted(table, grouping.order, grouping.counts, (), lambda classes: [[] for _ in classes], buckets=True)
+        return Sorted(
+            table, grouping.order, grouping.counts, (), lambda classes: [[] for _ in classes], structure=structure
+        )
     if BUCKET not in names:
         raise InputError("the release has no column with its buckets", hint="search again")
     numbers = table[BUCKET].to_numpy().astype(np.int64) - 1
     sizes = np.bincount(numbers)
     order = np.argsort(numbers, kind="stable")
     before = table.drop_columns([BUCKET])
-    if form != "tables":
-        return Sorted(before, order, sizes, (), lambda classes: [[] for _ in classes], buckets=True)
+    if not structure.two_tables:
+        return Sorted(before, order, sizes, (), lambda classes: [[] for _ in classes], structure=structure)
     apart = open_table(table_path(path, SENSITIVE), published=True).data
     owners = apart[BUCKET].to_numpy().astype(np.int64) - 1
     arranged = np.argsort(owners, kind="stable")
@@ -193,7 +196,7 @@ def _by_bucket(recoding: Recoding, path: Path, *, form: str) -> Sorted:
     def labels(classes: Sequence[int]) -> list[list[str]]:
         return [[_count_values(apart.take(pa.array(arranged[starts[c] : starts[c + 1]])), values)] for c in classes]
 
-    return Sorted(before, order, sizes, (" and ".join(values),), labels, buckets=True)
+    return Sorted(before, order, sizes, (" and ".join(values),), labels, structure=structure)
 
 
 def _count_values(part: pa.Table, names: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from indistinct.algorithms.cluster.refine import BEST, Refine
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.drawing.lattice import PICTURE_LIMIT
 from indistinct.errors import IndistinctError, ParameterError
-from indistinct.exploration.by_policy import METRICS, compare_by_policy, explore_by_policy, transform_by_policy
+from indistinct.exploration.by_policy import METRICS, compare_by_policy, explore_by_policy
 from indistinct.exploration.compare.compare import Comparison
 from indistinct.exploration.compare.results import draw_comparison
 from indistinct.exploration.explore import Exploration, Row
@@ -25,6 +25,7 @@ from indistinct.hierarchy import Suppression
 from indistinct.hierarchy.builders import declared_order
 from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy
+from indistinct.job.published import transform_by_policy
 from indistinct.job.running import run_job
 from indistinct.machine.arrays import Codes
 from indistinct.models.k_anonymity import sizes_asked, with_size
@@ -198,7 +199,7 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
     what the same algorithm finds for another k.
     """
     algorithm = parse_algorithm(made["algorithm"] or "auto")
-    if algorithm.traits.buckets or policy.model is None:
+    if algorithm.traits.keeps_values or policy.model is None:
         return None
     desk.enter("reading")
     table = table_of(desk, policy)

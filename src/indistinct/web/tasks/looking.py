@@ -25,9 +25,8 @@ from indistinct.release.writing.formats import FORMATS, is_text_file
 from indistinct.samples import generate_patients
 from indistinct.schema import Role
 from indistinct.tables import Reading, Table
-from indistinct.tables.addresses import is_elsewhere
+from indistinct.tables.addresses import is_elsewhere, read_ordinary
 from indistinct.tables.dialect import encodings, find_dialect
-from indistinct.tables.input_files import read_ordinary
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
@@ -169,10 +168,17 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
         return _look_of(found, job, starter, taken.data, table), taken.lost
 
 
-def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
+    """Return an inspection as JSON values, and for each column what of its values points at people."""
     inspection = found.to_json(values=True)
     for column, profile in zip(inspection["columns"], found.columns, strict=True):
         column["points_at"] = points_at_people(profile)
+    return inspection
+
+
+def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+    inspection = inspection_with_warnings(found)
+    for column in inspection["columns"]:
         if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
             column["whole"] = pa.types.is_integer(table.data[column["name"]].type)

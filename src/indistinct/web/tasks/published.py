@@ -64,8 +64,7 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
     hierarchies = {name: each for name, each in given.used_hierarchies.items() if name in alone.columns}
     original = encoded_original(table.data, alone, hierarchies=hierarchies)
     domains = {name: each.domain for name, each in original.items()}
-    schema = alone if given.buckets is None else policy.schema
-    shown = view_of(given.tables, schema, domains=domains, hierarchies=hierarchies)
+    shown = view_of(given.tables, policy.schema, domains=domains, hierarchies=hierarchies)
     shares = shares_of(original, shown)[column]
     notes = [] if shares.exact else [SPREAD]
     return draw_shares(

@@ -23,6 +23,7 @@ from indistinct.reporting.report import report_editions
 from indistinct.web.tasks.published import Files, original_of, published_files
 from indistinct.web.worker import Desk
 
+MUST_NOT_HAPPEN = "search again; if it stays so, please tell us: this must not happen"
 ALL, PACKAGE = "everything", "package"
 """The two archives: one with everything for the steward, and one with what recipients may have."""
 FOR_RECIPIENTS = ("table", "second", "certificate", "report")
@@ -67,7 +68,7 @@ def prepare(
     if not verdict["holds"]:
         raise VerificationError(
             "the published file does not keep its promise, so that there is nothing to take",
-            hint="search again; if it stays so, please tell us: this must not happen",
+            hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.4)
     downloads = _write_documents(files, shipped=shipped)
@@ -75,9 +76,9 @@ def prepare(
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
-    downloads[PACKAGE] = _zip_files(folder / f"{stem}.zip", handed.values())
+    downloads[PACKAGE] = zip_files(folder / f"{stem}.zip", handed.values())
     everything = [each for kind, each in downloads.items() if kind != PACKAGE]
-    downloads[ALL] = _zip_files(folder / f"{stem}-everything-private.zip", everything)
+    downloads[ALL] = zip_files(folder / f"{stem}-everything-private.zip", everything)
     desk.report(1.0)
     return {"verdict": verdict, "downloads": downloads, "notes": notes}
 
@@ -169,7 +170,7 @@ def _write_reports(
     return []
 
 
-def _zip_files(target: Path, files: Iterable[Path]) -> Path:
+def zip_files(target: Path, files: Iterable[Path]) -> Path:
     """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(files, key=lambda each: each.name):

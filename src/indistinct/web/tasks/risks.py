@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.document.blocks import Block, JsonValues, Notice, Picture, Section
+from indistinct.document.blocks import Block, JsonValues, Notice, Picture, Section, separate_pictures
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.assess.assess_document import risk_grid
@@ -68,7 +68,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
 def _pictures(facts: Facts) -> list[Picture]:
     """Return what is looked at first; the running shares say once more what the class sizes say."""
     try:
-        drawn = [each for each in risk.pictures_of_risk(facts) if isinstance(each, Picture)]
+        drawn, _ = separate_pictures(risk.pictures_of_risk(facts))
     except MissingExtraError:
         return []
     return [each for each in drawn if not each.caption.startswith(risk.RUNNING)]
@@ -95,9 +95,9 @@ def _sections(facts: Facts) -> list[Section]:
     ):
         try:
             section = part(facts)
-            drawn = part is risk.found_again  # its pictures are looked at first
-            blocks_left = [each for each in section.blocks if not (drawn and isinstance(each, Picture))]
-            sections.append(replace(section, blocks=tuple(blocks_left)))
+            if part is risk.found_again:  # its pictures are looked at first
+                section = replace(section, blocks=tuple(separate_pictures(section.blocks)[1]))
+            sections.append(section)
         except MissingExtraError as error:
             blocks: list[Block] = [Notice(f"No pictures: {error.message}", "warning")]
             if part is risk.found_again:

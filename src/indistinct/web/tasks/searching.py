@@ -108,6 +108,6 @@ def losses_of(release: Release) -> Mapping[str, float]:
     """Return the share of detail that each column loses, in people where they count; in buckets none does."""
     return (
         {}
-        if release.buckets is not None
+        if release.structure.unmeasured
         else column_losses(counted_in_people(assignment_of(describe_release(release))))
     )

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.exploration.by_policy import transform_by_policy
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.frequencies.singled_out import codes_of
 from indistinct.hierarchy import Explicit, Hierarchy
 from indistinct.job.policy import Policy
+from indistinct.job.published import transform_by_policy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.transformations import PERIODS, Transformation, transformed_columns
 from indistinct.tables.domain import Kind, kind_of
@@ -69,7 +69,7 @@ def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     """Return coarser ways for the columns of a release that no generalization touched, with what they reach."""
     insensitive, kept = policy.schema.insensitive, (*policy.schema.insensitive, *policy.schema.sensitive)
     raw, found = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
-    if found.buckets:
+    if not found.structure.whole_rows:
         return Treatments()
     rows = found.order[: found.published]
     owners = _owners(raw, policy)[rows]

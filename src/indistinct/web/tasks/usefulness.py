@@ -30,6 +30,8 @@ from indistinct.web.worker import Desk
 
 QUESTIONS = ("formulas", "tables", "means", "medians", "correlations")
 """The parts of an analysis plan that name analyses."""
+MOST_WIDTHS = 5
+"""Columns whose width is named in a sentence."""
 MONTH, YEAR = 30.44, 365.25
 """Days of both on average."""
 
@@ -44,11 +46,24 @@ def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
 def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     given = published_files(desk, policy, files)
     said = []
-    if given.buckets is None:
+    if not given.structure.unmeasured:
         view = given.view("what can be answered")
         widths = [f"{name} {words}" for name in policy.schema.quasi if (words := width_in_words(view, name))]
-        said.append(f"On average a row tells {', '.join(widths)}." if widths else "Every value is unmodified.")
+        said.append(widths_in_words(widths))
     return [*said, *_example(given, policy.schema.quasi)]
+
+
+def widths_in_words(widths: Sequence[str]) -> str:
+    """Return how narrow values are on average, of some columns.
+
+    >>> widths_in_words(["age within 14", "zipcode within 9"]), widths_in_words([])
+    ('On average a row tells age within 14, zipcode within 9.', 'Every value is unmodified.')
+    """
+    if not widths:
+        return "Every value is unmodified."
+    named, left = ", ".join(widths[:MOST_WIDTHS]), len(widths) - MOST_WIDTHS
+    more = f", and so on for {left:,} more columns" if left > 1 else f", {widths[-1]}" if left == 1 else ""
+    return f"On average a row tells {named}{more}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +95,17 @@ def _forest_plot(found: Analyses) -> str | None:
 
 
 def width_in_words(view: View, name: str) -> str:
-    """Return how wide the published values of a column are on average, in words; nothing where all are unmodified."""
+    """Return how wide the published values of a column are on average, in words; nothing where they are unmodified.
+
+    A column of which hardly any value is joined with others counts as unmodified, too.
+    """
     column, whole = view.columns[name], view.home(name)
     codes, counts = whole.codes[name], whole.counts
     if column.cover.exact:
         return ""
     if column.positions is None:
-        mean = float(np.average(column.sizes[codes], weights=counts))
-        return f"as one of {number(float(f'{mean:.2g}'))} of {plural(len(column.domain), 'value')}"
+        mean = float(f"{np.average(column.sizes[codes], weights=counts):.2g}")
+        return f"as one of {number(mean)} of {plural(len(column.domain), 'value')}" if mean > 1 else ""
     width = _mean_width(column, codes, counts)
     if width is None:
         return ""

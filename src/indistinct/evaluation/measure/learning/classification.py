@@ -390,7 +390,7 @@ def _metric(release: Any, study: _LearningTask) -> float | None:
     wanted = ClassificationMetric(study.target)
     published = describe_release(release, study.schema, hierarchies=study.hierarchies)
     made = published.release
-    if published.buckets is not None:
+    if published.structure.unmeasured:
         return None
     if made is not None and (study.target,) in made.assignment.classes.histograms:
         return measure(published, [wanted])[wanted.name]

@@ -13,13 +13,13 @@ import numpy as np
 from indistinct.errors import MissingExtraError
 from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.arrays import Codes
-from indistinct.parameters import Number, Parameter, Whole, check_parameters
+from indistinct.parameters import Number, Parameter, Whole, WithDocumentedParameters, check_parameters
 from indistinct.spelling import parse
 
 ABOVE_0 = Number("above 0", low=math.ulp(0.0))
 
 
-class Classifier(CheckedArguments, ABC):
+class Classifier(WithDocumentedParameters, CheckedArguments, ABC):
     """A way to learn a column from others: a frozen value with its parameters.
 
     `binned` says that numbers are given to it in bins, as every other column is: a share for each possible value.

@@ -190,7 +190,7 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
     traits = algorithm.traits
     if not quasi:
         return ""
-    if traits.buckets:
+    if traits.keeps_values:
         return "The search keeps values as they are, so that it publishes no levels." if hierarchy else ""
     if traits.ranges and kind != Kind.TEXT and (hierarchy is None or not hierarchy.categorical):
         if hierarchy is None:

@@ -9,6 +9,7 @@ from indistinct.figures import plural
 from indistinct.hierarchy import Explicit
 from indistinct.web import parts
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own, translate
 from indistinct.web.steps.hierarchies.fields import decide
 from indistinct.web.tree_edits import (
     Group,
@@ -119,7 +120,7 @@ class _Editor:
             name, label = f"group-{place}", group.label
             with parts.tag("fieldset", classes="group") as box:
                 self._take_dropped(box, partial(self._put_one, label))
-                parts.tag("legend", f"{_spell_label(label)} ({len(group.members):,})")
+                parts.tag("legend", Own(f"{translate(_spell_label(label))} ({translate(f'{len(group.members):,}')})"))
                 with parts.tag("div", classes="group-name"):
                     self.screen.field(
                         "Name",
@@ -256,4 +257,4 @@ def _require_name(text: str) -> str:
 
 
 def _spell_label(label: str) -> str:
-    return label or "(missing)"
+    return Own(label) if label else "(missing)"

@@ -9,11 +9,12 @@ from nicegui import ui
 
 from indistinct.figures import number, plural
 from indistinct.hierarchy import Hierarchy, table_of_values
-from indistinct.recoding.levels import spell_bounds
+from indistinct.recoding.columns import spell_bounds
 from indistinct.web import parts
 from indistinct.web.deciding import with_levels
 from indistinct.web.files import DOWNLOADS, key_of_downloads, safe_name, uploaded_path
 from indistinct.web.frame import Screen
+from indistinct.web.language import Own
 from indistinct.web.steps.hierarchies.declarations import (
     NONE,
     builder_of,
@@ -44,6 +45,7 @@ from indistinct.web.worker import TaskError
 MISSING = "(missing)"
 TOLD = "told"
 """Under this name a tab keeps what an import told."""
+TO_PRIVACY = "Go on to privacy"
 
 
 async def draw(screen: Screen) -> None:
@@ -86,7 +88,7 @@ def _draw_all_suggestions(screen: Screen, outlines: dict[str, Outline]) -> None:
         go_first = bool(others) and needed
         if others:
             screen.button("Use all suggestions", take, name="all-suggestions", main=go_first)
-        parts.link("Go on to privacy", "/privacy", classes="button" if go_first else "main")
+        parts.link(TO_PRIVACY, "/privacy", classes="button" if go_first else "main")
     screen.problem("all-suggestions")
 
 
@@ -95,7 +97,7 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
     at, unfolded = f"column-{index}", screen.choices.get(COLUMN) == name
     with parts.tag("section", classes="line", aria_labelledby=at):
         with parts.tag("div", classes="line-head levels"):
-            box = parts.button(name, screen.on(lambda: _unfold(screen, "" if unfolded else name), at=at), name=at)
+            box = parts.button(Own(name), screen.on(lambda: _unfold(screen, "" if unfolded else name), at=at), name=at)
             box.classes("unfolds")
             box.props["aria-expanded"] = "true" if unfolded else "false"
             _draw_words(screen, name, use=use, about=about)
@@ -250,10 +252,10 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
     ]
     rows = [
         (
-            value or MISSING,
+            Own(value) if value else MISSING,
             why,
             number(count),
-            *("not covered" if label is None else label or MISSING for label in labels),
+            *("not covered" if label is None else Own(label) if label else MISSING for label in labels),
         )
         for why, value, count, labels in shown.values
     ]

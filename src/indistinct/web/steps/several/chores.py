@@ -1,0 +1,40 @@
+"""What is still being found about several tables, and the verdict on their release, as several steps draw them."""
+
+from typing import Any
+
+from indistinct.evaluation.verdict import Verdict
+from indistinct.evaluation.verdict_line import words_of
+from indistinct.web import parts
+from indistinct.web.blocks import draw_list
+from indistinct.web.frame import Screen
+from indistinct.web.steps.verdict_box import draw_chore_lines, draw_looked_at, say_no_release
+from indistinct.web.tables_following import chores_for_tables, follow_tables, is_done
+from indistinct.web.tables_standing import MADE, fresh_tables, verdict_on_tables
+
+
+def draw_tables_chores(screen: Screen) -> None:
+    """Draw what is still being found about several tables, how long that takes, and how to stop it."""
+    draw_chore_lines(screen, [each for each in chores_for_tables(screen.session) if not is_done(screen.session, each)],
+                     begin=lambda: follow_tables(screen.session))  # fmt: skip
+
+
+def draw_tables_verdict(screen: Screen, made: Any) -> Verdict:
+    """Draw the verdict on a release of several tables; return it."""
+    session = screen.session
+    follow_tables(session)
+    verdict = verdict_on_tables(session, made)
+    with parts.tag("section", classes=f"verdict {verdict.tone}", id="verdict", aria_label="Verdict"):
+        parts.tag("p", verdict.sentence, classes="sentence", role="status")
+        if verdict.open:
+            draw_list([words_of(each) for each in verdict.open])
+        draw_looked_at(screen, verdict)
+    draw_tables_chores(screen)
+    return verdict
+
+
+def tables_release_of(screen: Screen) -> Any:
+    """Return the release of several tables; say so and return None where there is none, or where it is old."""
+    made = fresh_tables(screen.session)
+    if made is None:
+        say_no_release(old=screen.session.result(MADE) is not None)
+    return made
