@@ -16,7 +16,7 @@ from indistinct.errors import InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 from indistinct.testing.strategies import Sample, recodings, samples
-from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, require_stars_alike, rows_of, run
+from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, require_forms_alike, require_stars_alike, rows_of, run
 from references.publishing import MEMORY, publish
 
 few = settings(deadline=None, max_examples=8)
@@ -119,6 +119,10 @@ def test_it_publishes_as_memory_does(database, data):
 
 def test_it_stars_the_same_cells(database):
     require_stars_alike(MEMORY, database)
+
+
+def test_it_publishes_each_column_in_its_form(database):
+    require_forms_alike(MEMORY, database)
 
 
 @pytest.mark.parametrize(("algorithm", "model", "people"), JOBS)

@@ -15,7 +15,7 @@ from indistinct.engines.spark import Spark
 from indistinct.frequencies.count import Request
 from indistinct.tables import Reading
 from indistinct.testing.strategies import Sample, recodings, samples
-from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, require_stars_alike, rows_of, run
+from references.engine_runs import JOBS, KEYS, PEOPLE, arrays_of, require_forms_alike, require_stars_alike, rows_of, run
 from references.publishing import MEMORY, publish
 from references.spark_session import QUIET, needs_java, spark
 
@@ -100,6 +100,10 @@ def hours_and_decimals(seed, rows=48):
 
 def test_it_stars_the_same_cells():
     require_stars_alike(MEMORY, SPARK)
+
+
+def test_it_publishes_each_column_in_its_form():
+    require_forms_alike(MEMORY, SPARK)
 
 
 @pytest.mark.parametrize(("algorithm", "model", "people"), SOME)

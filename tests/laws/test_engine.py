@@ -16,7 +16,17 @@ from indistinct.models import KAnonymity
 from indistinct.models.registry import parse_model
 from indistinct.tables import Reading, Table
 from indistinct.testing.strategies import recodings, samples
-from references.engine_runs import ENGINES, JOBS, KEYS, PEOPLE, arrays_of, require_stars_alike, rows_of, run
+from references.engine_runs import (
+    ENGINES,
+    JOBS,
+    KEYS,
+    PEOPLE,
+    arrays_of,
+    require_forms_alike,
+    require_stars_alike,
+    rows_of,
+    run,
+)
 from references.publishing import MEMORY, publish
 
 quick = settings(deadline=None, max_examples=60)
@@ -103,6 +113,11 @@ def test_engines_give_the_same_answer(compared, algorithm, model, people):
 @engines
 def test_engines_star_the_same_cells(compared):
     require_stars_alike(MEMORY, compared.start())
+
+
+@engines
+def test_engines_publish_each_column_in_its_form(compared):
+    require_forms_alike(MEMORY, compared.start())
 
 
 @quick

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
+
 from indistinct.errors import InputError
 from indistinct_papers import Claim, Example, Reproduction
-from indistinct_papers.base import claim_from_json, judge, page_of, unite_sentences
+from indistinct_papers.base import claim_from_json, cpu_seconds, judge, page_of, unite_sentences
 
 CLAIM = Claim(
     text="one beats the other",
@@ -100,3 +102,13 @@ def test_examples_stand_beside_the_printed_rows() -> None:
     assert "<h3>A book: Table 1</h3>" in text
     assert '<tr class="marked"><td>1</td><td>2</td><td>≠</td><td>1</td><td>3</td></tr>' in text
     assert "examples" not in figure_with().to_json()
+
+
+def test_short_work_is_repeated_until_its_time_can_be_told(monkeypatch) -> None:
+    """A clock that ticks every four milliseconds tells the time of work that takes one."""
+    runs = list[int]()
+    monkeypatch.setattr("indistinct_papers.base.time.process_time", lambda: len(runs) // 4 * 0.004)
+    seconds, result = cpu_seconds(lambda: runs.append(1) or "done")
+    assert result == "done"
+    assert seconds == pytest.approx(0.001)
+    assert len(runs) == 100

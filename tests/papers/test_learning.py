@@ -7,6 +7,7 @@ from indistinct.evaluation.measure.learning.scores import ORIGINAL, estimate
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
 from indistinct_papers import high_dimensional
+from indistinct_papers.slicing import EFFECTIVE, UTILITY
 from indistinct_papers.slicing_classification import (
     ANATOMIZED,
     BUCKETIZED,
@@ -20,6 +21,7 @@ from indistinct_papers.slicing_classification import (
     compare_kinds,
     learned_from,
 )
+from indistinct_papers.slicing_classification import claims as claims_of_sentences
 
 
 def learned(target: str, kind: str, *by_fold: float) -> Learned:
@@ -53,12 +55,16 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
     )
     claims = [each.claim() for each in found]
     assert [claim.verdict for claim in claims] == [
-        *("not tested", "confirmed", "not confirmed", *["not tested"] * 3, "not confirmed", *["not tested"] * 2)
+        *("not tested", "confirmed", "not confirmed", "not tested", "not confirmed", *["not tested"] * 4)
     ]
-    assert [claim.own for claim in claims] == [*[False] * 4, True, True, False, True, True]
+    assert [claim.own for claim in claims] == [*[False] * 5, *[True] * 4]
     assert claims[1].figures.startswith("above in 1 of 1 settings: occupation from sliced, l = 2, naive-bayes +20.")
     assert claims[2].figures.startswith("above in 0 of 1 settings, below in 1: ")
-    assert claims[6].figures == "above in 0 of 1 settings, not decided in 1"
+    assert claims[4].figures == "above in 0 of 1 settings, not decided in 1"
+    _, effective, useful, *_ = claims_of_sentences(found)
+    assert (effective.text, effective.held, effective.tested, effective.verdict) == (EFFECTIVE, 1, 2, "depends")
+    assert (useful.text, useful.held, useful.tested) == (UTILITY, 0, 1)
+    assert len(claims_of_sentences(found)) == 3 + 4  # one for each sentence, and our own
     assert found[1].to_json()[0]["low"] > 0
 
 

@@ -12,6 +12,7 @@ import pytest
 from indistinct.errors import ParameterError
 from indistinct.hierarchy import Hierarchy
 from indistinct_papers import REPRODUCTIONS, mondrian_workload
+from indistinct_papers.command import digest_of_code
 from indistinct_papers.local_recoding import ALGORITHMS
 from indistinct_papers.mondrian_bounds import RELAXED
 from indistinct_papers.mondrian_quality import FULL_DOMAIN, TREES, below_everywhere, order_names
@@ -33,6 +34,8 @@ def test_the_published_nodes_stand_beside_ours(monkeypatch, tmp_path: Path, run)
     document = json.loads(ran.out)
     assert json.loads(target.read_text(encoding="utf-8")) == document
     assert document["equal"] == [3, 4]
+    assert document["record"]["sizes"] == [3, 4]
+    assert document["record"]["code"] == digest_of_code()
     for row in document["rows"]:
         assert (row["bottom-up"], row["incognito"]) == (row["published bottom-up"], row["published incognito"])
     assert "LeFevre" in document["source"]
@@ -156,6 +159,7 @@ def test_an_unknown_figure_has_a_nearest_one(run) -> None:
     assert set(REPRODUCTIONS) == {
         *("incognito-nodes", "incognito-times", "inference-attacks", "local-recoding", "slicing"),
         *("examples", "high-dimensional", "slicing-classification", "lighthouse", "nist-crc"),
+        "overlapping-slicing",
         *(f"mondrian-{part}" for part in ("attributes", "bounds", "cuts", "growth", "k", "sigma", "targets")),
         *(f"mondrian-{part}" for part in ("passes", "predicates", "quality", "workload")),
     }

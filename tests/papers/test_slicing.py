@@ -10,6 +10,8 @@ from indistinct.evaluation.assess.membership import Membership, membership_of, r
 from indistinct.release.opening import BucketTable
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
+from indistinct_papers.overlapping_slicing import claims as compare_sharing
+from indistinct_papers.overlapping_slicing import measure_release
 from indistinct_papers.slicing import (
     ALL,
     BUCKETIZATION,
@@ -158,3 +160,30 @@ def drawn(size: int, columns: int, *, fake: int, algorithm: str = RANDOM, tuples
     measured = Measured(size, algorithm, columns, tuples, found)
     assert measured.row()[8:] == (0.75, 0.75, "yes")
     return measured
+
+
+def test_columns_that_share_attributes_are_compared_with_those_that_share_none() -> None:
+    rows = [
+        (2, 0, "a|b", 9, 0.2, 0.3, 0.5, 0.4, 8.0),
+        (2, 1, "a|a+b", 9, 0.1, 0.3, 0.6, 0.4, 7.0),
+        (5, 0, "a|b", 9, 0.2, 0.3, 0.5, 0.4, 8.0),
+        (5, 1, "a|a+b", 9, 0.3, 0.2, 0.5, 0.4, 6.0),
+    ]
+    pairs, counts, learned, fake = compare_sharing(rows)
+    assert [(each.held, each.tested, each.own) for each in (pairs, counts, learned, fake)] == [
+        (1, 2, True),
+        (1, 2, True),
+        (1, 2, True),
+        (2, 2, True),
+    ]
+    assert pairs.figures == "in 1 of 2 settings: 0.1 against 0.2 (l = 2, overlap 1), 0.3 against 0.2 (l = 5, overlap 1)"
+
+
+def test_a_release_with_shared_columns_has_fewer_fake_tuples() -> None:
+    table = generate_census(600, seed=SEED)
+    plain, shared = (measure_release(table, 2, overlap) for overlap in (0, 1))
+    assert (plain[0], plain[1], shared[1]) == (2, 0, 1)
+    assert plain[3] == shared[3]  # the same buckets
+    names = [str(each[2]).replace("|", "+").split("+") for each in (plain, shared)]
+    assert len(names[1]) > len(set(names[1])) == len(names[0])
+    assert shared[-1] <= plain[-1]

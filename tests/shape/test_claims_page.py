@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tools.claims_page import HEADINGS, main, page_of
+from tools.claims_page import HEADINGS, check_figures, main, page_of
 
 from indistinct_papers import REPRODUCTIONS, Claim
 from indistinct_papers.base import judge
@@ -15,7 +15,9 @@ from indistinct_papers.incognito_times import SEARCHES
 from indistinct_papers.incognito_times import claims as claims_about_times
 from indistinct_papers.local_recoding import ALGORITHMS
 from indistinct_papers.local_recoding import claims as claims_about_clustering
+from indistinct_papers.overlapping_slicing import claims as claims_about_sharing
 from indistinct_papers.slicing import claims as claims_about_membership
+from indistinct_papers.slicing_classification import claims as claims_about_learning
 from indistinct_papers.slicing_classification import compare_kinds
 
 PAGE = Path(__file__).parents[2] / "docs" / "research" / "claims.md"
@@ -78,8 +80,18 @@ GROWTH = re.compile(r"time / n log n is ([\d.]+) to ([\d.]+) of")
 
 def settings_in(row: dict[str, str]) -> tuple[int, int]:
     """Return in how many settings the printed figures say that a sentence holds, and how many they are of."""
-    figures = STUBS.sub("", row["our figures"])
-    if "high-dimensional" in names_of(row):
+    names, figures = names_of(row), STUBS.sub("", row["our figures"])
+    if len(names) > 1:  # each figure's part follows its name
+        ends = re.split(rf"(?:^|; )({'|'.join(map(re.escape, names))})(?:, \d+)?: ", figures)
+        assert ends[0] == ""
+        found = [settings_of(name, part) for name, part in zip(ends[1::2], ends[2::2], strict=True)]
+        return sum(held for held, _ in found), sum(tested for _, tested in found)
+    return settings_of(names[0], figures)
+
+
+def settings_of(name: str, figures: str) -> tuple[int, int]:
+    """Return the same of what one figure prints."""
+    if name == "high-dimensional":
         return settings_by_columns(figures)
     if growth := GROWTH.search(figures):
         return sum(0.5 <= float(each) <= 2 for each in growth.groups()), 2
@@ -123,7 +135,8 @@ def test_every_claim_of_a_figure_is_on_the_page(recorded) -> None:
         "local-recoding": [claim.text for claim in claims_about_clustering(clustering)],
         "incognito-times": [claim.text for claim in claims_about_times(times)],
         "slicing": [claim.text for claim in claims_about_membership([])],
-        "slicing-classification": [each.text for each in compare_kinds([])],
+        "slicing-classification": [each.text for each in claims_about_learning(compare_kinds([]))],
+        "overlapping-slicing": [claim.text for claim in claims_about_sharing([])],
     }
     there = {(row["claim"], name) for row in recorded for name in names_of(row)}
     assert [(text, name) for name, texts in wanted.items() for text in texts if (text, name) not in there] == []
@@ -137,23 +150,66 @@ def test_quick_figures_have_the_verdicts_of_the_page(name: str, sizes: tuple[int
         assert verdicts[claim.source, claim.text] == claim.verdict
 
 
-def test_the_page_is_written_from_a_run(tmp_path: Path) -> None:
+RECORD = {"version": "1.2", "code": "abc", "date": "2026-01-02"}
+
+
+def recorded_figure(name: str, claims: list[Claim], **record: object) -> dict[str, object]:
+    sizes = list(REPRODUCTIONS[name].sizes)
+    return {"claims": [each.to_json() for each in claims], "record": {**RECORD, "sizes": sizes, **record}}
+
+
+def test_the_page_is_written_from_the_files_of_figures(tmp_path: Path) -> None:
     claim = Claim("a | b", "B (2)", 1, 2, "1 < 2", place="3.1", setting="theirs", ours="a table")
     other, again = replace(claim, source="A (1)", text="c", held=2), replace(claim, held=2, figures="1 < 3")
-    documents = {"slicing": [claim, replace(claim, text="d", own=True)], "mondrian-k": [other, again]}
-    document = {
-        "figures": {name: {"claims": [each.to_json() for each in some]} for name, some in documents.items()},
-        "missing": {},
-    }
-    source, target = tmp_path / "figures.json", tmp_path / "claims.md"
-    source.write_text(json.dumps(document), encoding="utf-8")
-    assert main([str(source), str(target)]) == 0
+    claims = {"slicing": [claim, replace(claim, text="d", own=True)], "mondrian-k": [other, again]}
+    figures = {name: recorded_figure(name, claims.get(name, [])) for name in REPRODUCTIONS}
+    for name, figure in figures.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(figure), encoding="utf-8")
+    target, files = tmp_path / "claims.md", sorted(map(str, tmp_path.glob("*.json")))
+    assert main([str(target), *files]) == 0
     text = target.read_text(encoding="utf-8")
-    assert text == page_of(document)
+    assert text == page_of(dict(sorted(figures.items())))
+    assert "\nAll figures: version 1.2, code `abc`, 2026-01-02.\n" in text
     assert "\n2 sentences: 1 confirmed, 1 depends.\n" in text
-    united = "| depends | 3 of 4 | theirs | a table | slicing: 1 < 2; mondrian-k: 1 < 3 |  | `slicing`, `mondrian-k` |"
+    united = "| depends | 3 of 4 | theirs | a table | mondrian-k: 1 < 3; slicing: 1 < 2 |  | `mondrian-k`, `slicing` |"
     assert united in text
     assert (
         text.index("| A (1) | 3.1 | c |") < text.index("| B (2) | 3.1 | a \\| b |") < text.index("Variants of our own")
     )
     assert text.index("Variants of our own") < text.index("| B (2) | 3.1 | d |")
+    assert main([str(target), *files[1:]]) == 0
+    missing = f"\nNot run, so that what they test is not on this page: `{Path(files[0]).stem}`.\n"
+    assert missing in target.read_text(encoding="utf-8")
+
+
+def test_the_page_names_the_figures_that_other_code_made() -> None:
+    figures = {name: recorded_figure(name, []) for name in ("slicing", "mondrian-k", "examples")}
+    figures["slicing"] = recorded_figure("slicing", [], code="def", date="2025-12-31")
+    figures["examples"] = recorded_figure("examples", [], date="2026-01-03")
+    text = page_of(figures)
+    assert "\n`mondrian-k`, `examples`: version 1.2, code `abc`, 2026-01-02 to 2026-01-03.\n" in text
+    assert "\n`slicing`: version 1.2, code `def`, 2025-12-31.\n" in text
+    figures["slicing"] = recorded_figure("slicing", [], code=None)
+    earlier = "\n`slicing`: version 1.2, an earlier run whose code was not recorded, 2026-01-02.\n"
+    assert earlier in page_of(figures)
+
+
+def test_a_figure_of_some_sizes_does_not_get_on_the_page() -> None:
+    figures = {name: recorded_figure(name, []) for name in REPRODUCTIONS}
+    check_figures(figures)
+    figures["slicing"] = recorded_figure("slicing", [], sizes=[5])
+    with pytest.raises(SystemExit, match="no figure: none; not in all sizes: slicing"):
+        check_figures(figures)
+    figures = {"slices": recorded_figure("slicing", [])}
+    with pytest.raises(SystemExit, match="no figure: slices; not in all sizes: none"):
+        check_figures(figures)
+
+
+def test_the_page_says_which_code_made_every_figure() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    made = re.findall(
+        r"^(All figures|`.*`): version [\d.]+, (?:code `[0-9a-f]{12}`|an earlier .*), 20.*[.]$", text, re.MULTILINE
+    )
+    not_run = re.findall(r"^Not run, so that what they test is not on this page: (.*)[.]$", text, re.MULTILINE)
+    named = {name.strip("`") for names in [*made, *not_run] for name in names.split(", ")}
+    assert named in ({"All figures"}, set(REPRODUCTIONS))

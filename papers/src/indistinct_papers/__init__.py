@@ -19,6 +19,7 @@ from indistinct_papers.mondrian_quality import reproduce_mondrian_quality
 from indistinct_papers.mondrian_synthetic import reproduce_by_attributes, reproduce_by_k, reproduce_by_sigma
 from indistinct_papers.mondrian_targets import reproduce_mondrian_targets
 from indistinct_papers.mondrian_workload import reproduce_mondrian_workload
+from indistinct_papers.overlapping_slicing import reproduce_overlapping_slicing
 from indistinct_papers.scoreboards import LIGHTHOUSE, reproduce_lighthouse, reproduce_nist
 from indistinct_papers.slicing import reproduce_slicing
 from indistinct_papers.slicing_classification import reproduce_slicing_classification
@@ -46,6 +47,7 @@ REPRODUCTIONS: Mapping[str, Figure] = MappingProxyType(
         "mondrian-targets": Figure((10, 50, 100, 250), "values of k", reproduce_mondrian_targets),
         "mondrian-workload": Figure((10, 25, 50), "values of k", reproduce_mondrian_workload),
         "nist-crc": Figure((6, 12), "values of k", reproduce_nist),
+        "overlapping-slicing": Figure((2, 5), "values of l", reproduce_overlapping_slicing),
         "slicing": Figure((5, 10, 20, 50, 100), "bucket sizes", reproduce_slicing),
         "slicing-classification": Figure((2, 5), "values of l", reproduce_slicing_classification),
     }

@@ -3,17 +3,19 @@
 A source claims something; a `Claim` carries what it says, what came of it here, and the figures that say so.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from indistinct.algorithms.base import Progress
 from indistinct.errors import IndistinctError, MissingExtraError
 from indistinct.figures import number
 from indistinct_papers import page
 
+Result = TypeVar("Result")
 Cell = int | float | str | None
 # What a table may have on a page without being folded.
 MANY_ROWS = 25
@@ -24,6 +26,20 @@ SHADES: Mapping[str, str] = {"confirmed": "good", "not confirmed": "bad", "depen
 
 Rule = Literal["every", "often", "some"]
 """In which settings a sentence must hold: in every one, in most where it says *often*, in one for *in some*."""
+
+
+# CPU seconds that searches are repeated for: clocks may tick every four milliseconds only.
+MEASURED_S = 0.1
+
+
+def cpu_seconds(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the mean CPU seconds of some work, repeated until they can be told, and what it returned."""
+    runs, began = 0, time.process_time()
+    while True:
+        result, runs = work(), runs + 1
+        spent = time.process_time() - began
+        if spent >= MEASURED_S:
+            return spent / runs, result
 
 
 def judge(held: int, tested: int, rule: Rule = "every") -> Verdict:
@@ -115,6 +131,8 @@ def unite_parts(text: str, parts: Mapping[str, Claim]) -> Claim:
         tested=sum(each.tested for each in several),
         figures="; ".join(f"{name}: {each.figures}" for name, each in parts.items()),
         differs=_join(each.differs for each in several),
+        place=_join(each.place for each in several),
+        setting=_join(each.setting for each in several),
         ours=_join(each.ours for each in several),
     )
 

@@ -1,12 +1,16 @@
 """`indistinct reproduce`: a published figure, made again with our algorithms beside the published numbers."""
 
+import datetime
+import hashlib
+import importlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from indistinct import __version__
 from indistinct.cli import options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import note, print_json, progress, show
@@ -63,6 +67,7 @@ def command(
     mondrian-targets: what is learned from partitioned tables that are cut for it; has a picture.
     mondrian-workload: the error of counts over partitioned tables, beside the published one.
     nist-crc: k-marginals of NIST's community excerpts, which INDISTINCT_DATA must lead to.
+    overlapping-slicing: what columns of slicing that share attributes keep, and how well they hide who is there.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.
     all: everything, as one page without a script; takes minutes.
@@ -78,10 +83,13 @@ def command(
     if output is not None:
         check_targets([output], sources=[], overwrite=overwrite)
     made = _make_figures() if whole else {name: _make_figure(name, sizes)}
+    asked = {each: figure.sizes for each, figure in REPRODUCTIONS.items()}
+    if not whole and sizes is not None:
+        asked = {name: sizes_of(sizes, asked[name], meaning=REPRODUCTIONS[name].meaning)}
     if output is not None:
-        _write(made, output, overwrite=overwrite)
+        _write(made, output, asked, overwrite=overwrite)
     if as_json:
-        shown = {each: figure.to_json() for each, figure in made.items() if not isinstance(figure, IndistinctError)}
+        shown = _documents(made, asked)
         missing = {each: figure.message for each, figure in made.items() if isinstance(figure, IndistinctError)}
         print_json({"figures": shown, "missing": missing} if whole else shown[name])
     else:
@@ -146,7 +154,37 @@ def sizes_of(text: str, known: tuple[int, ...], *, meaning: str) -> tuple[int, .
     return tuple(sorted(wanted))
 
 
-def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *, overwrite: bool) -> None:
+def _documents(
+    made: "Mapping[str, Reproduction | IndistinctError]", sizes: Mapping[str, tuple[int, ...]]
+) -> dict[str, dict[str, Any]]:
+    """Return each figure in plain JSON values, with a record of the code, the day and the sizes that made it."""
+    code, day = digest_of_code(), datetime.datetime.now(datetime.UTC).date().isoformat()
+    record = {"version": __version__, "code": code, "date": day}
+    return {
+        name: {**figure.to_json(), "record": {**record, "sizes": list(sizes[name])}}
+        for name, figure in made.items()
+        if not isinstance(figure, IndistinctError)
+    }
+
+
+def digest_of_code() -> str:
+    """Return a digest of every module of both packages: equal digests mean that the same code made two figures."""
+    digest = hashlib.sha256()
+    for package in ("indistinct", "indistinct_papers"):
+        (folder,) = (Path(place) for place in importlib.import_module(package).__path__)
+        for module in sorted(folder.rglob("*.py")):
+            digest.update(f"{package}/{module.relative_to(folder).as_posix()}\0".encode())
+            digest.update(module.read_bytes().replace(b"\r\n", b"\n"))
+    return digest.hexdigest()[:12]
+
+
+def _write(
+    made: "Mapping[str, Reproduction | IndistinctError]",
+    output: Path,
+    sizes: Mapping[str, tuple[int, ...]],
+    *,
+    overwrite: bool,
+) -> None:
     from indistinct_papers.base import page_of
 
     figures = {name: figure for name, figure in made.items() if not isinstance(figure, IndistinctError)}
@@ -158,7 +196,8 @@ def _write(made: "Mapping[str, Reproduction | IndistinctError]", output: Path, *
             raise ParameterError("this figure has no picture", hint="write it as .json or .html")
         text = first.picture()
     else:
-        document = first.to_json() if len(made) == 1 else {name: each.to_json() for name, each in figures.items()}
+        documents = _documents(made, sizes)
+        document = next(iter(documents.values())) if len(made) == 1 else documents
         text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     write_text(output, text, overwrite=overwrite)
 

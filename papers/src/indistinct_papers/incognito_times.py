@@ -5,8 +5,6 @@ public: a generated table has their columns and numbers of values, and fewer row
 both, so that there is a table with columns that depend on each other wherever this runs.
 """
 
-import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -34,11 +32,10 @@ from indistinct.samples import (
     lands_end_hierarchies,
 )
 from indistinct_papers.adult import ADULT_COLUMNS, WHERE, adult_hierarchies, load_adult
-from indistinct_papers.base import Cell, Claim, Reproduction
+from indistinct_papers.base import Cell, Claim, Reproduction, cpu_seconds
 
 KS = (2, 10)
 LANDS_END_ROWS, CENSUS_ROWS = 50_000, 45_222
-REPEATS, LONG = 3, 0.5
 # Searches that take less than so many seconds are not compared: their times are mostly chance.
 SHORTEST = 0.01
 SEARCHES: Mapping[str, Callable[[Problem], object]] = {
@@ -114,15 +111,15 @@ def _time_searches(data: Data, size: int, ks: tuple[int, ...]) -> list[tuple[Cel
 
 
 def _measure_search(counted: Counted, hierarchies: Mapping[str, Hierarchy], search: str, k: int) -> tuple[Cell, ...]:
-    """Return the CPU seconds of the fastest of some runs, checks and scans; what takes long runs once."""
-    seconds, spent, runs = math.inf, 0.0, 0
+    """Return the CPU seconds of a search, its checks and its scans."""
     columns = columns_of(counted.domains, hierarchies)
-    while runs < REPEATS and spent < LONG:
+
+    def run() -> Problem:
         problem = Problem(counted.frequencies, columns, KAnonymity(k))
-        began = time.process_time()
         SEARCHES[search](problem)
-        took = time.process_time() - began
-        seconds, spent, runs = min(seconds, took), spent + took, runs + 1
+        return problem
+
+    seconds, problem = cpu_seconds(run)
     return float(f"{seconds:.3g}"), problem.counters["checks"], problem.counters["scans"] or 1
 
 

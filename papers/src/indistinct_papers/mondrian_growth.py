@@ -5,7 +5,6 @@ models, whose optimum takes exponential time. Times are CPU seconds of searches 
 """
 
 import math
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -20,9 +19,9 @@ from indistinct.frequencies.count import Request
 from indistinct.models import KAnonymity
 from indistinct.recoding.columns import columns_of
 from indistinct.samples import generate_normal, generate_uniform
-from indistinct_papers.base import Cell, Claim, Reproduction
+from indistinct_papers.base import Cell, Claim, Reproduction, cpu_seconds
 
-K, REPEATS, COLUMNS, CARDINALITY = 10, 3, 4, 50
+K, COLUMNS, CARDINALITY = 10, 4, 50
 MULTI, GREEDY, OPTIMAL = "mondrian", "single-dimensional", "single-dimensional:search=optimal,nodes=1000"
 # Times of fewer rows are too short to say how they grow.
 FEWEST = 16_000
@@ -38,12 +37,12 @@ def reproduce_mondrian_growth(sizes: tuple[int, ...], progress: Progress) -> Rep
     makers = {"uniform": generate_uniform, "normal": generate_normal}
     for maker in makers.values():  # so that no search is timed with the compilation of its kernels
         for algorithm in (MULTI, GREEDY, OPTIMAL):
-            time_search(maker(500, seed=1, columns=COLUMNS, cardinality=CARDINALITY), algorithm, repeats=1)
+            time_search(maker(500, seed=1, columns=COLUMNS, cardinality=CARDINALITY), algorithm)
     steps = [(name, size) for name in makers for size in sizes]
     for index, (name, size) in enumerate(steps):
         table = makers[name](size, seed=1, columns=COLUMNS, cardinality=CARDINALITY)
         for algorithm in (MULTI, GREEDY, OPTIMAL):
-            seconds = time_search(table, algorithm, repeats=REPEATS if algorithm == MULTI else 1)
+            seconds = time_search(table, algorithm)
             steps_of = 1e9 * seconds / (size * math.log2(size))
             rows.append((name, size, algorithm, float(f"{seconds:.3g}"), float(f"{steps_of:.3g}")))
         progress((index + 1) / len(steps))
@@ -65,16 +64,11 @@ def reproduce_mondrian_growth(sizes: tuple[int, ...], progress: Progress) -> Rep
     )
 
 
-def time_search(table: pa.Table, algorithm: str, *, repeats: int) -> float:
-    """Return the CPU seconds of the fastest of some searches."""
+def time_search(table: pa.Table, algorithm: str) -> float:
+    """Return the CPU seconds of a search."""
     counted = count_source(table, Request(tuple(table.column_names), (), {}))
-    columns, seconds = columns_of(counted.domains, {}), math.inf
-    for _ in range(repeats):
-        problem = Problem(counted.frequencies, columns, KAnonymity(K))
-        began = time.process_time()
-        parse_algorithm(algorithm).find(problem)
-        seconds = min(seconds, time.process_time() - began)
-    return seconds
+    columns = columns_of(counted.domains, {})
+    return cpu_seconds(lambda: parse_algorithm(algorithm).find(Problem(counted.frequencies, columns, KAnonymity(K))))[0]
 
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:

@@ -133,7 +133,7 @@ def judge_claim(rows: Sequence[tuple[Cell, ...]]) -> Claim:
         tested,
         figures + where,
         differs,
-        place="Murthy and Srinivas, 5",
+        place="Murthy and Srinivas, 5; Halwe and Verma, slide of conclusions",
         setting="Synthetic tables; predicates over several attributes, counts",
         ours=f"k = {', '.join(map(str, dict.fromkeys(row[0] for row in rows)))}; two and four attributes",
         rule="often",

@@ -58,15 +58,17 @@ def find_bucket(buckets, first, last, bucket, total):
 
 @jit
 def link_tuples(
-    tuples, met, where, starts, buckets, counts, sizes, home, indptr, codes, amounts, mass, strongest, matches, expected
-):
+    tuples, met, where, starts, buckets, counts, sizes, home, shared,
+    indptr, codes, amounts, mass, strongest, matches, expected,
+):  # fmt: skip
     """Write for each tuple the largest p(t, s) of one sensitive attribute, and what permuted buckets say of it.
 
     `matches` gets the number of matching buckets, `expected` the mean number of rows that equal the tuple.
     `starts[v]:starts[v + 1]` are the pairs of a slice's value `v` (numbered over all slices) with the buckets that
     hold it, ascending, and how often. Pair `i` of the slice `home` owns entries `indptr[i]:indptr[i + 1]`: sensitive
     codes and their amounts. `mass` is scratch of one zero a code. Where the buckets that match are known, those of
-    tuple `t` are `where[met[t]:met[t + 1]]`; else `met` is empty.
+    tuple `t` are `where[met[t]:met[t + 1]]`; else `met` is empty. Slices from `shared` on are what two slices have in
+    common: shares of the other slices are multiplied, and divided by theirs.
     """
     slices = tuples.shape[1]
     touched = np.empty(len(mass), dtype=np.int64)
@@ -99,7 +101,10 @@ def link_tuples(
                     if place >= starts[other + 1] or buckets[place] != bucket:
                         share = 0.0
                         break
-                    share *= counts[place] / sizes[bucket]
+                    if j < shared:
+                        share *= counts[place] / sizes[bucket]
+                    else:
+                        share *= sizes[bucket] / counts[place]
                     if share * SCALE < 1.0:
                         share *= SCALE
                         scaled += 1

@@ -158,15 +158,18 @@ def _entries(links: Links, index: int, known: Codes) -> Slice:
 
 def _probabilities(links: Links, name: str, bound: Bound) -> tuple[Floats, Codes | Floats]:
     """Return the largest p(t, s) of every distinct tuple of the original, and how often the tuple occurs."""
+    joins = [join for join in links.joins if join.shared]
     parts = [links.codes_without_sensitive(index) for index in range(len(links.slices))]
+    parts += [links.codes_of(join.parent, join.shared) for join in joins]
     weights = np.zeros(0) if links.weights is None else links.weights
     columns = [np.zeros(len(weights), dtype=np.int64) if t is None or not len(t) else t for _, t in parts]
     tuples = np.stack(columns, axis=1)
     if links.public:  # a tuple may be in several buckets
         grouping = group_rows(columns, [int(column.max(initial=0)) + 1 for column in columns])
         tuples, weights = tuples[grouping.first], np.bincount(grouping.group_ids(), weights=weights)
-    entries = [_entries(links, index, known) for index, (known, _) in enumerate(parts)]
-    linked = link(entries, tuples, home=links.home(name), name=name)
+    indices = [*range(len(links.slices)), *(join.parent for join in joins)]
+    entries = [_entries(links, index, known) for index, (known, _) in zip(indices, parts, strict=True)]
+    linked = link(entries, tuples, home=links.home(name), name=name, shared=len(joins))
     # For a tuple that is nowhere in the release only the bound is known.
     return np.where(linked.matches > 0, linked.strongest, bound.share), weights
 

@@ -69,12 +69,15 @@ class LinkProbabilities:
     expected: Floats
 
 
-def link(entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None) -> LinkProbabilities:
+def link(
+    entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None, shared: int = 0
+) -> LinkProbabilities:
     """Return the largest p(t, s) of every tuple, given as codes of its known part in each slice (-1: nowhere).
 
-    Without a `name` all rows have the same sensitive value.
+    Without a `name` all rows have the same sensitive value. The last `shared` of the slices are what two of the others
+    have in common.
     """
-    pairs, offsets = [], [0]
+    pairs, offsets, own_slices = [], [0], len(entries) - shared
     for place, each in enumerate(entries):
         values = int(max(each.codes[KNOWN].max(), tuples[:, place].max())) + 1
         offsets.append(offsets[-1] + values)
@@ -91,21 +94,21 @@ def link(entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None
     sizes = np.bincount(entries[0].units, weights=entries[0].counts).astype(np.float64)
     shifted = np.where(tuples < 0, -1, tuples + np.array(offsets[:-1])).astype(np.int64)
     strongest, matches, expected = (np.empty(len(tuples)) for _ in range(3))
-    met, where = _meetings(pairs, tuples, len(sizes))
+    met, where = _meetings(pairs[:own_slices], tuples[:, :own_slices], len(sizes))
 
     def run(part: slice) -> None:
         known = (met[part.start : part.stop + 1], where)
         mass = np.zeros(int(pairs[home].codes.max()) + 1)
         entries_of_pairs = (indptr, pairs[home].codes, pairs[home].amounts)
         written = (strongest[part], matches[part], expected[part])
-        held = (starts, buckets, counts, sizes, home)
+        held = (starts, buckets, counts, sizes, home, own_slices)
         kernels.link_tuples(shifted[part], *known, *held, *entries_of_pairs, mass, *written)
 
     spread(run, blocks(len(tuples), least=MIN_TUPLES_FOR_THREADS))
     return LinkProbabilities(strongest, matches.astype(np.int64), expected)
 
 
-def expected_rows(entries: Sequence[Slice], tuples: Codes) -> float:
+def expected_rows(entries: Sequence[Slice], tuples: Codes, *, shared: int = 0) -> float:
     """Return the expected number of rows that equal one of some distinct tuples if the slices are permuted again.
 
     This is the sum of `link`'s `expected`, computed over the buckets of each tuple or over all tuples that the entries
@@ -114,6 +117,8 @@ def expected_rows(entries: Sequence[Slice], tuples: Codes) -> float:
     tuples = tuples[(tuples >= 0).all(axis=1)]
     if not len(tuples):
         return 0.0
+    if shared:
+        return float(link(entries, tuples, home=0, shared=shared).expected.sum())
     sizes = [int(max(e.codes[KNOWN].max(initial=0), tuples[:, j].max(initial=0))) + 1 for j, e in enumerate(entries)]
     total = len(np.bincount(entries[0].units))
     made = np.prod([np.bincount(each.units, minlength=total).astype(float) for each in entries], axis=0).sum()

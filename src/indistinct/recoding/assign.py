@@ -13,6 +13,7 @@ from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
+from indistinct.frequencies.slices import joins_of, share_attributes
 from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
 from indistinct.machine.arrays import Codes, Mask, starts_of
@@ -329,10 +330,15 @@ def bucket_layout(
         tables = {MAIN: OutputTable((known,), BUCKET), SENSITIVE: OutputTable((sensitive,), BUCKET, COUNT)}
         roles = Schema(quasi=[BUCKET], insensitive=recoding.names)
         return Layout(tables, roles, in_source_order=False, structure=structure)
-    sliced = tuple(_columns_of_slice(names, generalized) for names in recoding.slices)
+    joins, sliced = joins_of(recoding.slices), []
+    for join in joins:  # an attribute of several slices is published by the first
+        names = tuple(name for name in recoding.slices[join.index] if name not in join.shared)
+        sliced.append(_columns_of_slice(names, generalized))
+    shared = tuple(join.shared for join in joins) if share_attributes(recoding.slices) else ()
     others = [output.name for outputs in sliced for output in outputs if output.of not in schema.sensitive]
     roles = Schema(quasi=[BUCKET], sensitive=schema.sensitive, insensitive=others)
-    return Layout({MAIN: OutputTable(sliced, BUCKET)}, roles, in_source_order=False, structure=structure)
+    table = OutputTable(tuple(sliced), BUCKET, shared=shared)
+    return Layout({MAIN: table}, roles, in_source_order=False, structure=structure)
 
 
 def _of_column(column: PublishedColumn, codes: Codes, *, by_cell: bool) -> list[OutputColumn]:

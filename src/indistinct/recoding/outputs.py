@@ -101,12 +101,14 @@ class OutputTable:
 
     Rows are in the order of their classes. Inside a class every slice has a random order of its own. Where `bucket`
     names a column, it shows the number of the class, and classes are numbered at random. Where `count` names a column,
-    equal rows of a class occur once, with their number.
+    equal rows of a class occur once, with their number. `shared[j]` names the columns of earlier slices with which the
+    rows of slice `j` agree; it is empty where slices share none.
     """
 
     slices: tuple[tuple[OutputColumn, ...], ...]
     bucket: str | None = None
     count: str | None = None
+    shared: tuple[tuple[str, ...], ...] = ()
 
     @property
     def outputs(self) -> tuple[OutputColumn, ...]:

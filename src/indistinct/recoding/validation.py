@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
+from indistinct.frequencies.slices import share_attributes, sharing_problem
 from indistinct.frequencies.structure import Form
 from indistinct.machine.arrays import Array, Codes
 from indistinct.recoding.by_part import ByPart
@@ -250,14 +251,19 @@ def _check_buckets(recoding: ByBucket) -> None:
     _require(recoding.form in get_args(Form), f"`form` must be one of {', '.join(get_args(Form))}")
     _require(recoding.l is None or 1 <= recoding.l <= MOST, "`l` must be at least 1")
     _require(1 <= recoding.size <= MOST, "`size` must be at least 1")
-    attributes = Counter(name for slice_ in slices for name in slice_)
+    attributes = {name for slice_ in slices for name in slice_}
+    alone = not share_attributes(slices) or (recoding.form == "sliced" and not recoding.generalized)
+    _require(alone, "only values that are sliced and not generalized may be in several slices")
     if recoding.schema is not None:
         sensitive = tuple(recoding.schema.sensitive)
-        _require(attributes == Counter([*names, *sensitive]), "every attribute must be in one slice")
+        _require(attributes == {*names, *sensitive}, "every attribute must be in a slice")
         two = recoding.form != "tables" or slices == (names, sensitive)
         _require(two, "two tables must be one of what is known and one of what is sensitive")
     else:
-        _require(attributes >= Counter(names) and max(attributes.values()) == 1, "an attribute must be in one slice")
+        _require(attributes >= set(names), "every attribute must be in a slice")
+        sensitive = tuple(attributes - set(names))
+    problem = sharing_problem(slices, sensitive)
+    _require(problem is None, problem or "")
     _check_generalized(recoding)
 
 

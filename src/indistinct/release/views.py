@@ -99,7 +99,7 @@ def _of_buckets(
             {name: codes.astype(np.int64) for name, codes in each.codes.items() if name in domains},
             each.counts,
         )
-        for each in evidence.slices
+        for each in evidence.row_slices()
     )
     absent = [name for name in domains if name not in columns]
     require_columns(absent, list(columns), table="release")

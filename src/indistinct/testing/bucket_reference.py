@@ -4,7 +4,6 @@ It follows Xiao and Tao 2006 and Li, Li, Zhang and Molloy 2012 literally, uses n
 release as any reader could: the content of a bucket, one slice after another.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +32,20 @@ class Shown:
         return [entry for entry in bucket[place] if all(entry[name] == t[name] for name in known)]
 
     def weight(self, t: Row, bucket: Bucket) -> Fraction:
-        """Return f(t, B), the product over slices of the share of agreeing entries; above 0 the bucket matches."""
-        shares = (Fraction(len(self.agreeing(t, bucket, i)), len(bucket[i])) for i in range(len(self.slices)))
-        return math.prod(shares, start=Fraction(1))
+        """Return f(t, B), the share of rows that agree with a tuple on average; above 0 the bucket matches.
+
+        It is the product over slices of the share of agreeing entries, each among those entries that agree with the
+        tuple on what earlier slices have. This needs slices in an order in which one earlier slice has all of that.
+        """
+        weight, before = Fraction(1), set[str]()
+        for names, entries in zip(self.slices, bucket, strict=True):
+            known = [name for name in names if name not in self.sensitive]
+            among = [e for e in entries if all(e[name] == t[name] for name in known if name in before)]
+            agreeing = [e for e in among if all(e[name] == t[name] for name in known)]
+            if not agreeing:
+                return Fraction(0)
+            weight, before = weight * Fraction(len(agreeing), len(among)), before | set(known)
+        return weight
 
     def matches(self, t: Row) -> int:
         """Return the number of buckets that match a tuple."""
@@ -81,7 +91,7 @@ class Shown:
 
     def distinct(self, tuples: Iterable[Row]) -> list[dict[str, Any]]:
         """Return the known part of tuples, each once."""
-        known = [name for names in self.slices for name in names if name not in self.sensitive]
+        known = list(dict.fromkeys(name for names in self.slices for name in names if name not in self.sensitive))
         vectors = dict.fromkeys(tuple(t[name] for name in known) for t in tuples)
         return [dict(zip(known, vector, strict=True)) for vector in vectors]
 

@@ -12,7 +12,16 @@ from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.singled_out import vectors_alone
-from indistinct.frequencies.slices import Links, Slice, find_contained, together
+from indistinct.frequencies.slices import (
+    Links,
+    Slice,
+    find_contained,
+    joined_components,
+    joins_of,
+    share_attributes,
+    sharing_problem,
+    together,
+)
 from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.machine.arrays import Codes
@@ -229,6 +238,32 @@ class BucketEvidence:
             histograms[key] = histogram(key, one.regroup(owners, len(sizes)))
         return Classes(sizes, histograms)
 
+    def rejoined(self) -> dict[tuple[str, ...], int]:
+        """Return how many rows are alone in their bucket with the attributes that two slices share, where any are."""
+        found = {}
+        for join in self.links.joins if share_attributes(self.structure.slices) else ():
+            parent = self.slices[join.parent]
+            ids, _ = together([parent.units, *(parent.codes[name] for name in join.shared)], None, rows=0)
+            alone = int((np.bincount(ids, weights=parent.counts) == 1).sum())
+            if join.shared and alone:
+                found[join.shared] = alone
+        return found
+
+    def row_slices(self) -> tuple[Slice, ...]:
+        """Return slices that share no attribute: of those that do, the published rows, which agree with all of them.
+
+        These rows were drawn among all that agree, so that what is estimated from them has no bias.
+        """
+        slices = []
+        for group in joined_components(self.structure.slices):
+            if len(group) == 1:
+                slices.append(self.slices[group[0].index])
+                continue
+            names = tuple(dict.fromkeys(name for join in group for name in self.structure.slices[join.index]))
+            counted = self.count(MAIN, Request((BUCKET, *names), published=True))
+            slices.append(_slice(names, counted.frequencies))
+        return tuple(slices)
+
     def alone(self) -> dict[Key, int]:
         """Return how many rows have a value of their own in a slice, for each attribute and for all of it together.
 
@@ -294,22 +329,25 @@ class BucketEvidence:
         """Return whether published rows are in the original no more often than permutations leave them by chance.
 
         Compared are whole rows, every slice with a sensitive attribute together with each other slice and, up to a
-        limit of rows and slices, every other two. An unpermuted table has all its rows in the original; where chance
-        alone could leave that many, the answer is None. The numbers stay here: they would tell how many rows are true
-        ones.
+        limit of rows and slices, every other two. Where slices share attributes, the two slices that are joined are
+        compared: others depend on each other through those between them. An unpermuted table has all its rows in the
+        original; where chance alone could leave that many, the answer is None. The numbers stay here: they would tell
+        how many rows are true ones.
         """
         every = range(len(self.slices))
         homes = [j for j in every if set(self.slices[j].names) & set(self.schema.sensitive)] or [0]
         if self.sizes.sum() * len(self.slices) ** 2 <= ALL_PAIRS:
             homes = list(every)
         pairs = [tuple(sorted((home, other))) for home in homes for other in every if other != home]
+        if share_attributes(self.structure.slices):
+            pairs = [(join.parent, join.index) for join in self.links.joins[1:] if join.shared]
         chosen = dict.fromkeys([tuple(every), *pairs])
         told = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
         return all(told) if told else None
 
     def _by_chance(self, some: Sequence[int]) -> bool | None:
         """Return whether rows of some slices are true ones by chance; None if chance could make all of them so."""
-        names = [name for index in some for name in self.slices[index].names]
+        names = list(dict.fromkeys(name for index in some for name in self.slices[index].names))
         whole = bool(set(names) & set(self.schema.sensitive))
         expected = self._expected(some, whole=whole)
         allowed = expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
@@ -321,29 +359,31 @@ class BucketEvidence:
     @cached_property
     def _rows(self) -> tuple[Mapping[str, Codes], Codes]:
         """The distinct rows that are published, without their bucket, and how often each occurs."""
-        names = tuple(name for each in self.slices for name in each.names)
+        names = tuple(dict.fromkeys(name for each in self.slices for name in each.names))
         shown = self.count(MAIN, Request(names, published=True)).frequencies
         return {name: shown.vectors[:, index] for index, name in enumerate(names)}, shown.counts
 
     def _expected(self, some: Sequence[int], *, whole: bool) -> float:
         """Return how many rows would equal one of the original's if the slices were permuted anew."""
-        coded = [self._coded(index, whole=whole) for index in some]
+        joins = joins_of([self.slices[index].names for index in some])
+        parts = [(index, self.slices[index].names) for index in some]
+        parts += [(some[join.parent], join.shared) for join in joins if join.shared]
+        coded = [self._coded(index, names, whole=whole) for index, names in parts]
         columns = [of_tuples for _, of_tuples in coded]
         grouping = group_rows([c + 1 for c in columns], [int(c.max(initial=0)) + 2 for c in columns])
         tuples = np.stack([column[grouping.first] for column in columns], axis=1)
-        parts = [self.slices[index] for index in some]
-        entries = [part.known_by(known) for part, (known, _) in zip(parts, coded, strict=True)]
-        return expected_rows(entries, tuples)
+        entries = [self.slices[index].known_by(known) for (index, _), (known, _) in zip(parts, coded, strict=True)]
+        return expected_rows(entries, tuples, shared=len(parts) - len(some))
 
-    def _coded(self, index: int, *, whole: bool) -> tuple[Codes, Codes]:
-        """Return the values of a slice as one code, as `compared` does, once for all slices."""
-        if (index, whole) not in self._codes:
-            each = self.slices[index]
-            self._codes[(index, whole)] = self.compared(each, each.names, whole=whole)
-        return self._codes[(index, whole)]
+    def _coded(self, index: int, names: Sequence[str], *, whole: bool) -> tuple[Codes, Codes]:
+        """Return some attributes of a slice as one code, as `compared` does, once for all slices beside it."""
+        key = (index, tuple(names), whole)
+        if key not in self._codes:
+            self._codes[key] = self.compared(self.slices[index], names, whole=whole)
+        return self._codes[key]
 
     @cached_property
-    def _codes(self) -> dict[tuple[int, bool], tuple[Codes, Codes]]:
+    def _codes(self) -> dict[tuple[int, tuple[str, ...], bool], tuple[Codes, Codes]]:
         return {}
 
 
@@ -355,16 +395,22 @@ def _translation(mine: Domain, theirs: Domain) -> Codes:
 
 def _require(buckets: Buckets, schema: Schema) -> None:
     named = [name for names in buckets.slices for name in names]
-    if buckets.form not in ("sliced", "tables", "multiset") or len(set(named)) < len(named):
+    if buckets.form not in ("sliced", "tables", "multiset") or (
+        share_attributes(buckets.slices) and (buckets.form != "sliced" or buckets.generalized)
+    ):
         raise SchemaError(
-            "a release in buckets is sliced, tables or multiset, and its columns name every attribute once",
+            "a release in buckets is sliced, tables or multiset, and only values that are sliced and not generalized "
+            "may be in several columns",
             hint="give form and columns as the certificate has them",
         )
+    problem = sharing_problem(buckets.slices, schema.sensitive)
+    if problem is not None:
+        raise SchemaError(problem, hint="such columns guarantee nothing; publish the table anew")
     missing = [name for name in schema.published if name not in named]
     if missing:
         raise SchemaError(
             f"no column of the release holds {', '.join(map(repr, missing))}",
-            hint="the columns of a release in buckets name every attribute once",
+            hint="the columns of a release in buckets name every attribute",
         )
     if buckets.form == "tables" and buckets.slices != (buckets.slices[0], tuple(schema.sensitive)):
         raise SchemaError("the second table of a release holds the sensitive columns", hint="give the roles it had")

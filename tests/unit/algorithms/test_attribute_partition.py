@@ -1,10 +1,13 @@
 """The columns of a sliced release: found from correlations, or given and checked."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from indistinct.algorithms.bucket.attributes import explicit_columns, partition_attributes
+from indistinct.algorithms.bucket.attributes import explicit_columns, partition_attributes, share_by_correlation
 from indistinct.errors import ParameterError
+from indistinct.frequencies.slices import sharing_problem
 
 NAMES = ("age", "sex", "zip", "job", "pay", "disease")
 
@@ -135,3 +138,22 @@ def test_given_columns_that_do_not_fit(given, message, hint):
     assert message in raised.value.message
     assert hint in raised.value.hint
     assert raised.value.exit_code == 2
+
+
+def test_columns_take_over_the_attributes_that_they_depend_on_most():
+    names = ["a", "b", "c", "d", "s"]
+    correlation = np.eye(5)
+    for one, other, value in ((0, 1, 0.9), (0, 2, 0.3), (1, 2, 0.5), (2, 3, 0.4), (1, 3, 0.6), (3, 4, 0.8)):
+        correlation[one, other] = correlation[other, one] = value
+    columns = (("a", "b"), ("c",), ("d", "s"))
+    share = partial(share_by_correlation, names, correlation, columns)
+    assert share(sensitive=["s"], overlap=0) == columns
+    # d is known beside s: a+b depends on d by b (0.6), and then c on b (0.5).
+    assert share(sensitive=["s"], overlap=1) == (("a", "b", "d"), ("b", "c"), ("d", "s"))
+    assert share(sensitive=["s"], overlap=2) == (("a", "b", "d"), ("b", "c", "d"), ("d", "s"))
+    apart = (("a", "b"), ("c",), ("d",), ("s",))
+    made = share_by_correlation(names, correlation, apart, sensitive=["s"], overlap=3)
+    assert share(sensitive=["s"], distinctive=["b", "d"], overlap=1) == (("a", "b"), ("a", "c"), ("d", "s"))
+    # Nothing is known beside s; a+b is the widest, and no column takes over all of it.
+    assert made == (("a", "b"), ("b", "c"), ("b", "d"), ("s",))
+    assert all(sharing_problem(each, ["s"]) is None for each in (made, share(sensitive=["s"], overlap=2)))

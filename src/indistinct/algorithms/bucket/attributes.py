@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.errors import ParameterError
+from indistinct.frequencies.slices import joins_of, sharing_problem
 from indistinct.machine.arrays import Floats
 from indistinct.schema import did_you_mean
 
@@ -38,8 +39,56 @@ def partition_attributes(
     return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, found)))
 
 
-def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Columns:
-    """Return the columns that a user gave, in the user's order; raise unless each attribute is in exactly one."""
+def share_by_correlation(
+    names: Sequence[str],
+    correlation: Floats,
+    columns: Columns,
+    *,
+    sensitive: Sequence[str],
+    distinctive: Sequence[str] = (),
+    overlap: int,
+) -> Columns:
+    """Return columns that take over up to `overlap` attributes of another column, those that they depend on most.
+
+    Columns are joined as a tree, from those with a sensitive attribute or else the widest one on: the pair of a joined
+    column and another one with the strongest correlation between their attributes comes first; ties go to the earlier
+    column. Columns with a sensitive attribute take over none, so that what is known beside a sensitive value stays as
+    it was. `distinctive` attributes are not taken over: they would tell which rows belong together. No column takes
+    over all of another one, which would tell nothing more then.
+    """
+    if not overlap:
+        return columns
+    index = {name: number for number, name in enumerate(names)}
+    own = [[index[name] for name in column if name not in sensitive] for column in columns]
+    hidden = [[index[name] for name in column if name in sensitive] for column in columns]
+    kept = {index[name] for name in distinctive}
+    joined = [number for number, some in enumerate(hidden) if some]
+    left = [number for number in range(len(columns)) if number not in joined]
+    whole = list(map(list, own))
+    while left:
+        offers = {number: [each for each in whole[number] if each not in kept] for number in joined}
+        most = {number: min(overlap, len(whole[number]) - (not hidden[number])) for number in joined}
+        pairs = [(number, parent) for number in left for parent in joined if offers[parent] and most[parent] > 0]
+        if not pairs:
+            joined.append(max(left, key=lambda number: len(own[number])))
+            left.remove(joined[-1])
+            continue
+        strongest = [float(correlation[np.ix_(own[number], offers[parent])].max()) for number, parent in pairs]
+        number, parent = pairs[int(np.argmax(strongest))]
+        nearest = np.argsort(-correlation[np.ix_(offers[parent], own[number])].max(axis=1), kind="stable")
+        whole[number] += [offers[parent][place] for place in nearest[: most[parent]]]
+        joined.append(number)
+        left.remove(number)
+    return tuple(
+        tuple(names[each] for each in sorted([*some, *rest])) for some, rest in zip(whole, hidden, strict=True)
+    )
+
+
+def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str], *, overlap: int = 0) -> Columns:
+    """Return the columns that a user gave, in the user's order, once each attribute is known to be in exactly one.
+
+    With `overlap`, columns may have up to so many attributes in common with those that they are joined to.
+    """
     columns = tuple(map(tuple, given))
     if len(columns) < 2:
         raise ParameterError(f"slicing needs at least two columns; got {len(columns)}", hint=_ONE_COLUMN)
@@ -54,10 +103,10 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Co
             hint=did_you_mean(unknown, names) or f"the attributes are: {', '.join(names)}",
         )
     twice = [name for name in names if listed.count(name) > 1]
-    if twice:
+    if twice and not overlap:
         raise ParameterError(
             f"an attribute belongs to exactly one column of slicing; repeated: {', '.join(map(repr, twice))}",
-            hint="name each attribute once",
+            hint="name each attribute once, or allow columns to share attributes with overlap=1",
         )
     missing = [name for name in names if name not in listed]
     if missing:
@@ -66,6 +115,19 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str]) -> Co
             hint="add each to one of the columns, or give it a column of its own",
         )
     return columns
+
+
+def check_sharing(columns: Columns, *, sensitive: Sequence[str], overlap: int) -> None:
+    """Raise unless columns share attributes as slicing allows it, no more than `overlap` at a time."""
+    problem = sharing_problem(columns, sensitive)
+    if problem is not None:
+        raise ParameterError(problem, hint="for example age+sex|sex+zipcode|zipcode+disease")
+    most = max((len(join.shared) for join in joins_of(columns)), default=0)
+    if most > overlap:
+        raise ParameterError(
+            f"a column of slicing shares {most} attributes with those that it is joined to; `overlap` allows {overlap}",
+            hint=f"allow overlap={most}, or name fewer attributes twice",
+        )
 
 
 def _check_number(columns: int, names: Sequence[str]) -> None:

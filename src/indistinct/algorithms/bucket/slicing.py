@@ -15,7 +15,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
-from indistinct.algorithms.bucket.attributes import Columns, explicit_columns, partition_attributes
+from indistinct.algorithms.bucket.attributes import (
+    Columns,
+    check_sharing,
+    explicit_columns,
+    partition_attributes,
+    share_by_correlation,
+)
 from indistinct.algorithms.bucket.bucketization import Bucketization
 from indistinct.algorithms.bucket.correlation import correlations, put_into_bins
 from indistinct.algorithms.bucket.diversity import TupleLinks, largest_diversity, links_of
@@ -27,7 +33,7 @@ from indistinct.algorithms.partition.single_dimensional import SingleDimensional
 from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats
 from indistinct.models.alpha_k import AlphaK
 from indistinct.models.base import Model
 from indistinct.models.k_anonymity import KAnonymity
@@ -43,6 +49,8 @@ AUTO = "auto"
 # Two columns for the other attributes, in addition to those of sensitive attributes: not even the known attributes can
 # then be linked.
 OTHER_COLUMNS = 2
+# An attribute is taken over by another column if a value of it has so many rows on average.
+ROWS_A_VALUE = 5
 GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
     {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
 )
@@ -60,7 +68,9 @@ class Slicing(Bucketization):
     attributes like any other. `generalize` first generalizes each column, by the algorithm `generalizer`, until every
     value occurs at least that often. `size` is the least number of rows in a bucket; `try_all_dims` tries all
     attributes for a split and not only the widest. Ordered attributes are put into `bins` before their correlation is
-    measured.
+    measured. `overlap` is how many attributes a column may have in common with another one: each column without a
+    sensitive attribute takes over those of another column that it depends on most, and columns that are named may
+    repeat attributes (`age+sex|sex+zipcode|zipcode+disease`). Published rows agree with every column.
 
     Guarantees: p(t, s) is at most 1 / l for every tuple t of the table and every sensitive value s; every column keeps
     its values in every bucket.
@@ -124,6 +134,14 @@ class Slicing(Bucketization):
     bins: Annotated[
         int, Parameter("Bins", "Bins of an ordered column when dependence is measured; 10 is usual.", Whole(2))
     ] = 10
+    overlap: Annotated[
+        int,
+        Parameter(
+            "Shared columns",
+            "Columns that a slice may have in common with another one; 0 keeps every column in one slice.",
+            Whole(0),
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", _spell_columns(self.columns))
@@ -133,6 +151,12 @@ class Slicing(Bucketization):
                 "`alpha` and `clustered` of Slicing cannot be used together",
                 parameter="alpha",
                 hint="alpha builds the column of a sensitive attribute, clustered leaves it to the clustering",
+            )
+        if self.overlap and (self.generalize > 1 or self.columns in (("each",), ("whole",))):
+            raise ParameterError(
+                "`overlap` of Slicing needs columns of several attributes with exact values",
+                parameter="overlap",
+                hint="leave out generalize, and choose columns by their number or by name",
             )
 
     def promise(self) -> Model:
@@ -224,7 +248,9 @@ class Slicing(Bucketization):
             case (one,) if one == AUTO or one.isdigit():
                 return None
             case given:
-                return explicit_columns([_attributes(column) for column in given], names)
+                columns = explicit_columns([_attributes(column) for column in given], names, overlap=self.overlap)
+                check_sharing(columns, sensitive=sensitive, overlap=self.overlap)
+                return columns
 
     def _slices(self, problem: Problem, l: int) -> Columns:
         known = list(problem.frequencies.names)
@@ -245,6 +271,17 @@ class Slicing(Bucketization):
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
         columns = [_codes_in_bins(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
         found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
+        slices = self._cluster(problem, names, found, sensitive, count=count, l=l)
+        most = problem.frequencies.rows / ROWS_A_VALUE
+        distinctive = [name for name in names if len(by_name[name].domain) > most]
+        return share_by_correlation(
+            names, found, slices, sensitive=sensitive, distinctive=distinctive, overlap=self.overlap
+        )
+
+    def _cluster(
+        self, problem: Problem, names: list[str], found: Floats, sensitive: list[str], *, count: int, l: int
+    ) -> Columns:
+        """Return columns of attributes that depend on each other, each attribute in one."""
         if self.clustered or not sensitive or self.alpha is not None:
             alpha = self.alpha if sensitive else None
             return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=alpha)

@@ -11,7 +11,8 @@ from indistinct.engines.base import Sink
 from indistinct.engines.memory import _kernels
 from indistinct.engines.memory.count import rows_of
 from indistinct.frequencies.count import RowIndex, join_columns
-from indistinct.frequencies.encode import encode_column, from_dictionary, one_of_each
+from indistinct.frequencies.encode import encode_column, from_dictionary, group_rows, one_of_each
+from indistinct.frequencies.slices import align
 from indistinct.machine.arrays import Codes, empty_large, repeat_values, spread, starts_of
 from indistinct.machine.ordering import text_order
 from indistinct.machine.randomness import Secret
@@ -168,14 +169,36 @@ def publish_classes(
         return _count_vectors(stock, order, classes, table)
     numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
     arrays: dict[str, pa.Array] = {}
+    shown: dict[str, tuple[Codes, Codes]] = {}
     for index, outputs in enumerate(table.slices):
         own = order.copy() if len(table.slices) > 1 else order
         secret.arrange(own, classes.starts, stock.contents, stream=FIRST_SLICE + index)
+        if table.shared:
+            own = _agree(own, classes, [shown[name] for name in table.shared[index]])
+            kept = {name for names in table.shared for name in names} & {output.of for output in outputs}
+            shown |= {
+                name: (own, encode_column(name, _groupable(stock.table[name]), required=False).codes) for name in kept
+            }
         arrays.update(_slice(assignment, stock, own, classes, outputs))
     if assignment.layout.in_source_order:
         positions = {name: index for index, name in enumerate(columns)}
         arrays = {o.name: arrays[o.name] for o in sorted(table.outputs, key=lambda output: positions[output.of])}
     return pa.table({**numbers, **arrays})
+
+
+def _agree(order: Codes, classes: Run, shared: Sequence[tuple[Codes, Codes]]) -> Codes:
+    """Return rows in an order in which they agree with slices before, as random inside a class as it was.
+
+    `shared` has for each common column the rows of the slice that publishes it, and the code of every row. The rows of
+    a class have as many of each combination of codes in both orders, so that each way to join them is as likely.
+    """
+    if not shared:
+        return order
+    of_class = repeat_values(np.arange(len(classes.sizes)), classes.sizes)
+    both = [np.concatenate([codes[before], codes[order]]).astype(np.int64) for before, codes in shared]
+    columns = [np.concatenate([of_class, of_class]), *both]
+    ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids()
+    return order[align(ids[: len(order)], ids[len(order) :])]
 
 
 def _slice(

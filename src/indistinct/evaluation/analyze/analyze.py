@@ -10,7 +10,7 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
-from indistinct.evaluation.analyze.bucketized import expected_answer, rows_of_slice
+from indistinct.evaluation.analyze.bucketized import expected_answer, rows_of_slice, strata
 from indistinct.evaluation.analyze.columns import (
     CategoryColumn,
     Floats,
@@ -42,7 +42,7 @@ from indistinct.figures import plural
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.schema import BUCKET, Schema
+from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
 
 DRAWS, SEED = 20, 0
@@ -186,7 +186,7 @@ class _Study:
         names = _columns_of(one)
         if not self.given.structure.links(names):
             return self._run_over_slices(one)
-        table = rows_of_slice(self.released, self.given.structure, names[0])
+        table = rows_of_slice(self.released, self.given.structure, *names)
         read = {name: self._read(name, one, table) for name in names}
         columns, weights = order_rows(read, self._weights(table))
         before_side = original_side(columns, self._weights(self.original))
@@ -217,7 +217,7 @@ class _Study:
         columns = {name: self._read(name, one, table) for name, table in tables.items()}
         side = original_side(columns, None)
         before = answer_original(one, side, columns)
-        after = expected_answer(one, columns, {name: table[BUCKET] for name, table in tables.items()})
+        after = expected_answer(one, columns, strata(tables, self.given.structure))
         note = "expected over buckets: inside a bucket the columns are taken to be independent"
         rows = (side.rows, next(iter(tables.values())).num_rows)
         return self._finish(_result(one, rows, before, after, (note,)), one, columns, side)

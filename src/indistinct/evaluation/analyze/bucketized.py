@@ -2,30 +2,33 @@
 
 Inside a bucket a reader knows how often each value occurs and not with which other. The expected number of rows with
 values x and y is the sum over buckets of n(x) × n(y) / n. It has no bias where columns are independent inside buckets;
-regressions over two slices would need the links, and are refused.
+regressions over two slices would need the links, and are refused. Where both slices have an attribute in common, the
+rows of a bucket with one value of it are a bucket of their own.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
 from indistinct.evaluation.analyze.columns import CategoryColumn, Floats, Integers, NumericColumn, StudyColumn
 from indistinct.evaluation.analyze.regression import interval_of
 from indistinct.evaluation.analyze.result import Interval
 from indistinct.evaluation.analyze.tables import Question, interval_of_share
+from indistinct.frequencies.encode import group_rows
+from indistinct.frequencies.slices import joined_components
 from indistinct.frequencies.structure import Structure
 from indistinct.recoding.outputs import MAIN
 from indistinct.schema import BUCKET, COUNT
 
 
-def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, name: str) -> pa.Table:
-    """Return the rows, with their bucket, of the table and slice that has a column; counted rows are repeated.
+def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, *columns: str) -> pa.Table:
+    """Return the rows, with their bucket, of the table and slice that has some columns; counted rows are repeated.
 
     Without slices, whole rows are published.
     """
+    name = columns[0]
     if structure.whole_rows:
         return tables[MAIN]
     if structure.multisets:
@@ -33,7 +36,7 @@ def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, name: st
             "a release of multisets shows no rows of its quasi-identifiers",
             hint="query estimates counts and means from it",
         )
-    own = next((names for names in structure.slices if name in names), None)
+    own = next((names for names in structure.slices if set(columns) <= set(names)), None)
     table = next((each for each in tables.values() if name in each.column_names), None)
     if table is None:
         raise ParameterError(
@@ -46,18 +49,37 @@ def rows_of_slice(tables: Mapping[str, pa.Table], structure: Structure, name: st
     return kept
 
 
+def strata(tables: Mapping[str, pa.Table], structure: Structure) -> dict[str, Integers]:
+    """Return for each column the stratum of each row of its table: its bucket and what both tables show of it.
+
+    Tables of slices that are connected by others alone are refused: these others tell how they depend on each other.
+    """
+    first, second = tables.values()
+    shared = [name for name in first.column_names if name in second.column_names]
+    groups = [{structure.slices[join.index] for join in group} for group in joined_components(structure.slices)]
+    own = {tuple(name for name in each.column_names if name != BUCKET) for each in tables.values()}
+    if shared == [BUCKET] and any(own <= group for group in groups):
+        raise ParameterError(
+            "columns of slices that others connect cannot be taken for independent",
+            hint="query estimates counts and means of them",
+        )
+    columns = []
+    for name in shared:
+        both = pa.chunked_array([*first[name].chunks, *second[name].cast(first[name].type).chunks])
+        values = both.cast(both.type.value_type) if pa.types.is_dictionary(both.type) else both
+        codes = values.combine_chunks().dictionary_encode("encode").indices
+        columns.append(np.asarray(codes, np.int64))
+    ids = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns]).group_ids().astype(np.int64)
+    return dict(zip(tables, (ids[: first.num_rows], ids[first.num_rows :]), strict=True))
+
+
 def expected_answer(
-    question: Question,
-    columns: Mapping[str, StudyColumn],
-    bucket_of: Mapping[str, pa.ChunkedArray],
+    question: Question, columns: Mapping[str, StudyColumn], places: Mapping[str, Integers]
 ) -> dict[str, Interval]:
-    """Return the expected figures of a question over two slices; `bucket_of` has the buckets of each column's rows."""
+    """Return the expected figures of a question over two slices; `places` has the stratum of each column's rows."""
     first, second = (*question.columns, *question.by)
     described, group = columns[first], columns[second]
-    numbers = pc.unique(pa.concat_arrays([*bucket_of[first].chunks, *bucket_of[second].chunks]))
-    places = {
-        name: np.asarray(pc.index_in(bucket_of[name].combine_chunks(), value_set=numbers)) for name in (first, second)
-    }
+    numbers = range(int(max(places[first].max(initial=-1), places[second].max(initial=-1))) + 1)
     sizes = np.bincount(places[first], minlength=len(numbers)).astype(float)
     if isinstance(described, CategoryColumn) and isinstance(group, CategoryColumn):
         counts = (_counts(described, places[first], len(sizes)), _counts(group, places[second], len(sizes)))

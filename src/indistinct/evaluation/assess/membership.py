@@ -1,6 +1,7 @@
 """Membership disclosure: how well a release hides which full tuples an algorithm was given.
 
-A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column. All tuples that match
+A tuple *matches* a bucket if every column of the bucket holds the tuple's value of that column; columns that share
+attributes are joined first. All tuples that match
 some bucket are candidates: the distinct tuples of the original table among them, and the *fake* tuples, which no person
 is behind. Many fake tuples, and as many matching buckets for fake as for original ones, protect membership
 (Li, Li, Zhang and Molloy 2012). A class is a bucket with a column for each quasi-identifier.
@@ -19,7 +20,7 @@ from indistinct.evaluation.assess import _membership_kernels as kernels
 from indistinct.figures import percent
 from indistinct.frequencies.count import Request
 from indistinct.frequencies.encode import group_rows, pack
-from indistinct.frequencies.slices import KNOWN, Slice
+from indistinct.frequencies.slices import KNOWN, Slice, join_slices
 from indistinct.frequencies.structure import Unit
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, Floats, run_starts, starts_of
@@ -392,7 +393,7 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    shown, originals = _READERS[opened.structure.unit](opened, quasi_only)
+    shown, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
     return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
 
 
@@ -401,7 +402,7 @@ def membership_by_kind(opened: Published) -> dict[str, Membership]:
     return {kind: membership_of(opened, quasi_only=alone) for kind, alone in KINDS[opened.structure.unit].items()}
 
 
-def _buckets(opened: Published, quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
+def _buckets(opened: Published, quasi_only: bool, limit: int) -> tuple[tuple[Cover, ...], Codes]:
     schema, structure = opened.schema, opened.structure
     engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     require_original(structure, whole.columns)
@@ -409,11 +410,11 @@ def _buckets(opened: Published, quasi_only: bool) -> tuple[tuple[Cover, ...], Co
     known = (*schema.quasi, *schema.insensitive)
     reference = engine.count(whole, Request(known, keys, joint=bool(keys), published=True))
     evidence = opened.tables.in_buckets(schema, reference=reference, light=False)
+    hidden = schema.sensitive if quasi_only else ()
+    kept = [each.without(hidden) for each in evidence.slices if set(each.names) - set(hidden)]
     slices, originals = [], []
-    for each in evidence.slices:
-        wanted = [name for name in each.names if not (quasi_only and name in schema.sensitive)]
-        if not wanted:
-            continue
+    for each in join_slices(kept, most=limit):
+        wanted = each.names
         mine, theirs = evidence.compared(each, wanted, whole=not quasi_only)
         if (theirs < 0).any() or set(wanted) & set(structure.generalized):
             raise InputError(
@@ -425,7 +426,7 @@ def _buckets(opened: Published, quasi_only: bool) -> tuple[tuple[Cover, ...], Co
     return _covers(slices), np.stack(originals, axis=1)
 
 
-def _classes(opened: Published, _quasi_only: bool) -> tuple[tuple[Cover, ...], Codes]:
+def _classes(opened: Published, _quasi_only: bool, _limit: int) -> tuple[tuple[Cover, ...], Codes]:
     """Return classes as buckets with a column for each quasi-identifier, and the distinct vectors of the original."""
     source, schema, hierarchies = opened.main, opened.schema, opened.used_hierarchies
     counted = opened.cells_of_original("membership_of")
@@ -441,7 +442,7 @@ def _classes(opened: Published, _quasi_only: bool) -> tuple[tuple[Cover, ...], C
     return covers, counted.frequencies.vectors
 
 
-_READERS: Mapping[Unit, Callable[[Published, bool], tuple[tuple[Cover, ...], Codes]]] = {
+_READERS: Mapping[Unit, Callable[[Published, bool, int], tuple[tuple[Cover, ...], Codes]]] = {
     "class": _classes,
     "bucket": _buckets,
 }

@@ -49,8 +49,8 @@ class Groups:
 
     Of classes, `covers` has the values of each column that a group covers, and `class_of_row` the group of every
     published row. Of buckets, `slices` have what groups show, in the codes by which people are known; their units are
-    groups, which differ in what slice `own` shows. `whole` is the number of rows in a group's bucket; it is the group's
-    own for classes.
+    groups, which differ in what slice `own` shows; `shared` has what two of them have in common. `whole` is the number
+    of rows in a group's bucket; it is the group's own for classes.
     """
 
     sizes: Codes
@@ -59,6 +59,7 @@ class Groups:
     covers: Mapping[str, Cover] = field(default_factory=dict)
     slices: tuple[Slice, ...] = ()
     own: Slice | None = None
+    shared: tuple[Slice, ...] = ()
     class_of_row: Codes | None = None
 
     def __len__(self) -> int:
@@ -137,7 +138,18 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
     if home is not None and sensitive is not None:
         values = evidence.known[sensitive].translate(domain_of(target, sensitive), empty=True)[home.codes[sensitive]]
         shown = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
-    return Groups(sizes, evidence.sizes[bucket], shown, slices=tuple(slices), own=own_slice)
+    shared = tuple(_by_group(each, _translate_slice(target, evidence, each), bucket) for each in _shared(evidence))
+    return Groups(sizes, evidence.sizes[bucket], shown, slices=tuple(slices), own=own_slice, shared=shared)
+
+
+def _shared(evidence: BucketEvidence) -> list[Slice]:
+    """Return what two slices have in common, once for each two that are joined."""
+    found = []
+    for join in evidence.links.joins:
+        parent = evidence.slices[join.parent]
+        if join.shared:
+            found.append(Slice(parent.units, {name: parent.codes[name] for name in join.shared}, parent.counts))
+    return found
 
 
 _READERS: Mapping[Unit, Callable[[Target, str | None], Groups]] = {"class": _classes, "bucket": _of_buckets}
@@ -268,6 +280,10 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
             if each.slice is not None and each.slice is not groups.own:
                 counts = _counts(each.slice, each.entries, each.people[owners], found, len(groups))
                 weights *= counts / groups.whole[found]
+        for part in groups.shared:  # both slices counted what they share
+            if set(part.codes) & set(vectors):
+                own = _join_slice(part, vectors)
+                weights *= groups.whole[found] / _counts(part, own.entries, own.people[owners], found, len(groups))
     return Matches(grouping.group_ids(), indptr, found, weights)
 
 

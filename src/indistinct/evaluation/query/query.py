@@ -297,7 +297,9 @@ def _in_buckets(
     about: QueryContext,
 ) -> View:
     evidence = published.in_buckets(schema, light=False)
-    names = _columns_asked_about(queries, buckets.attributes, schema)
+    listed = buckets.attributes
+    asked = _columns_asked_about(queries, listed, schema)
+    names = [*asked, *(name for name in dict.fromkeys(listed) if listed.count(name) > 1 and name not in asked)]
     columns: dict[str, ShownColumn] = {}
     slices: list[Slice] = []
     for each in evidence.slices:

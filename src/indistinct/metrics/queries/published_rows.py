@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from indistinct.frequencies.slices import Join, Slice, joined_components, together
 from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, starts_of
 from indistinct.metrics.queries._count_kernels import count_boxes
 from indistinct.metrics.queries.boxes import Box
@@ -242,7 +243,11 @@ class PublishedRows:
         return {}
 
     @cached_property
-    def _indexes(self) -> dict[str, tuple[Codes, Codes]]:
+    def _indexes(self) -> dict[tuple[int, str], tuple[Codes, Codes]]:
+        return {}
+
+    @cached_property
+    def _groups(self) -> dict[int, tuple[tuple[Join, ...], ...]]:
         return {}
 
     def project(self, names: tuple[str, ...]) -> "PublishedRows":
@@ -280,11 +285,11 @@ class PublishedRows:
 
     def _index(self, number: int, name: str) -> tuple[Codes, Codes]:
         """Return the entries of a slice sorted by published value of a column, and where each value begins."""
-        if name not in self._indexes:
+        if (number, name) not in self._indexes:
             values = self.view.slices[number].codes[name]
             counts = np.bincount(values, minlength=len(self.view.columns[name]))
-            self._indexes[name] = (np.argsort(values, kind="stable"), starts_of(counts))
-        return self._indexes[name]
+            self._indexes[number, name] = (np.argsort(values, kind="stable"), starts_of(counts))
+        return self._indexes[number, name]
 
     def count(self, boxes: Sequence[Box]) -> tuple[float, int, int, float]:
         """Return the number of rows in boxes: estimate, minimum, maximum, and the variance of the estimate."""
@@ -338,33 +343,101 @@ class PublishedRows:
         """Return the entries of the target's slice that a box may contain, and the rows of each unit.
 
         Slices are combined by Fréchet's bounds: of n rows of which a have one property and b another, at least a + b -
-        n have both, and at most the smaller number. The estimate assumes independence.
+        n have both, and at most the smaller number. The estimate assumes independence, given what slices share.
         """
         sizes = self.view.sizes
         units = len(sizes)
         low, high = np.zeros(units, dtype=np.int64), sizes.astype(np.int64)
         estimate, touched = sizes.astype(np.float64), 0
         home: tuple[Codes, Codes, Codes, Floats] | None = None
-        for number, each in enumerate(self.view.slices):
-            if not (any(name in each.codes for name in box) or target in each.codes):
+        for group in self._joined(target):
+            concerned = [join.index for join in group if self._concerned(join.index, box, target)]
+            if not concerned:
                 continue
-            chosen = self.chosen(number, box)
-            owners, counts = each.units[chosen.entries], each.counts[chosen.entries]
-            weights = counts * chosen.share
-            touched += 1
-            low = low + np.bincount(owners, counts * chosen.certain, minlength=units).astype(np.int64)
-            high = np.minimum(high, np.bincount(owners, counts, minlength=units).astype(np.int64))
+            chosen = {join.index: self.chosen(join.index, box) for join in group}
+            root = self.view.slices[group[0].index]
+            entries = chosen[group[0].index].entries
+            owners, counts = root.units[entries], root.counts[entries]
+            weights = self._weights(group, chosen)
+            for number in concerned:
+                most = self._rows_by_unit(number, chosen[number].entries)
+                high = np.minimum(high, most)
+            for number in self._deciding(concerned, box):
+                touched += 1
+                low = low + self._rows_by_unit(number, chosen[number].entries[chosen[number].certain])
             share = np.bincount(owners, weights, minlength=units) / np.maximum(sizes, 1)
-            if target in each.codes:
-                home = (chosen.entries, owners, counts, weights)
+            if target in root.codes:
                 others = estimate / np.maximum(sizes, 1)
-                home = (*home[:3], weights * others[owners])
+                home = (entries, owners, counts, weights * others[owners])
             elif home is not None:
                 home = (*home[:3], home[3] * share[home[1]])
             estimate = estimate * share
         low = np.maximum(low - (touched - 1) * sizes, 0) if touched else sizes.astype(np.int64)
         nothing = np.zeros(0, dtype=np.int64)
         return home or (nothing, nothing, nothing, np.zeros(0)), low, high, estimate
+
+    def _joined(self, target: str | None) -> tuple[tuple[Join, ...], ...]:
+        """Return slices in groups that share attributes; the slice of the target comes first in its group."""
+        slices = self.view.slices
+        root = next((number for number, each in enumerate(slices) if target in each.codes), 0)
+        if root not in self._groups:
+            groups = joined_components([each.names for each in slices], root)
+            self._groups[root] = tuple(sorted(groups, key=lambda group: min(join.index for join in group)))
+        return self._groups[root]
+
+    def _concerned(self, number: int, box: Box, target: str | None) -> bool:
+        codes = self.view.slices[number].codes
+        return target in codes or any(name in codes for name in box)
+
+    def _deciding(self, concerned: Sequence[int], box: Box) -> list[int]:
+        """Return slices that have every column of a box, those with most of them first: each bound counts once."""
+        own = {number: {name for name in box if name in self.view.slices[number].codes} for number in concerned}
+        chosen, covered = [], set[str]()
+        for number in sorted(concerned, key=lambda number: -len(own[number])):
+            if own[number] - covered:
+                chosen.append(number)
+                covered |= own[number]
+        return chosen
+
+    def _rows_by_unit(self, number: int, entries: Codes) -> Codes:
+        each = self.view.slices[number]
+        return np.bincount(each.units[entries], each.counts[entries], minlength=len(self.view.sizes)).astype(np.int64)
+
+    def _weights(self, group: Sequence[Join], chosen: Mapping[int, Chosen]) -> Floats:
+        """Return how many rows a box holds by estimate of each chosen entry of the first slice of a group."""
+        slices, weights = self.view.slices, dict[int, Floats]()
+        for number, each in chosen.items():
+            weights[number] = slices[number].counts[each.entries] * each.share
+            if len(group) > 1:
+                whole = np.zeros(len(slices[number].counts))
+                whole[each.entries] = weights[number]
+                weights[number] = whole
+        first = group[0].index
+        if len(group) == 1:
+            return weights[first]
+        return _expected_rows_of_root(slices, group, weights)[chosen[first].entries]
+
+
+def _expected_rows_of_root(slices: Sequence[Slice], joins: Sequence[Join], weights: Mapping[int, Floats]) -> Floats:
+    """Return for each entry of the first joined slice how many of its rows a condition on all slices leaves.
+
+    `weights[j]` has the rows of each entry of slice `j` that a condition on its own attributes leaves. Inside a unit,
+    slices that agree on what they share are joined at random, so that a slice keeps of its parent's rows the same share
+    as of its own rows with the same shared values.
+    """
+    left = dict(weights)
+    for join in reversed(joins[1:]):
+        child, parent = slices[join.index], slices[join.parent]
+        own, others = (
+            [each.units, *(each.codes[name] for name in join.shared)] for each in (child, parent)
+        )  # units count like one more shared column
+        of_child, of_parent = together(own, others, rows=0)
+        assert of_parent is not None  # noqa: S101  (both sides are given)
+        size = int(max(of_child.max(initial=0), of_parent.max(initial=0))) + 1
+        whole = np.bincount(of_child, weights=child.counts, minlength=size)
+        kept = np.bincount(of_child, weights=left[join.index], minlength=size)
+        left[join.parent] = left[join.parent] * (kept / np.maximum(whole, 1))[of_parent]
+    return left[joins[0].index]
 
 
 def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> list[tuple[float, int, int, float]]:

@@ -85,7 +85,20 @@ class EvidenceInBuckets(Evidence):
         return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
-        """Return what a reader must know where links were not tested."""
+        """Return what a reader must know where links were not tested, or where shared attributes give links away."""
+        return [*self._warnings_on_sharing(), *self._untested_links(verdicts)]
+
+    def _warnings_on_sharing(self) -> list[str]:
+        warnings = []
+        for names, rows in self.by_slice.rejoined().items():
+            listed = ", ".join(map(repr, names))
+            warnings.append(
+                f"{rows:,} row(s) have a value of {listed} like no other in their bucket: readers can put together the "
+                "columns that share it, which are no secret of these rows then"
+            )
+        return warnings
+
+    def _untested_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
         if self.by_slice.reference is None or self.structure.form != "sliced":
             return []
         if self.structure.generalized:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.errors import InfeasibleError, InputError
+from indistinct.frequencies.slices import joins_of
 from indistinct.frequencies.structure import Structure
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, LDiverseLinks
@@ -44,14 +45,16 @@ def check_bucket_columns(case: Case, *, publish: Publish = publish_case) -> None
     release, buckets = _publish_buckets(case, publish)
     known = [*case.schema.quasi, *case.schema.insensitive]
     sensitive = list(case.schema.sensitive)
+    listed = list(dict.fromkeys(name for join in joins_of(buckets.slices) for name in buckets.slices[join.index]))
     wanted = {
-        "sliced": [BUCKET, *(name for names in buckets.slices for name in names)],
+        "sliced": [BUCKET, *listed],
         "tables": [BUCKET, *known],
         "multiset": [name for name in case.table.column_names if name in (*known, *sensitive)],
     }[str(buckets.form)]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
-    named = sorted(name for names in buckets.slices for name in names)
-    expect(named == sorted([*known, *sensitive]), "the slices do not name every attribute once")
+    expect(sorted(listed) == sorted([*known, *sensitive]), "the slices do not name every attribute")
+    hidden = [name for names in buckets.slices for name in names if name in sensitive]
+    expect(sorted(hidden) == sorted(sensitive), "a sensitive attribute is in several slices")
     apart = {"sensitive": [BUCKET, *sensitive, COUNT]} if buckets.two_tables else {}
     expect({what: table.column_names for what, table in release.others.items()} == apart, "an unexpected table")
 
@@ -195,7 +198,8 @@ def _read(case: Case, release: Release, buckets: Structure) -> Shown:
     if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
     apart = release.others["sensitive"].to_pylist() if buckets.two_tables else None
-    return read_sliced(rows, slices=buckets.slices, sensitive=sensitive, apart=apart)
+    slices = [buckets.slices[join.index] for join in joins_of(buckets.slices)]
+    return read_sliced(rows, slices=slices, sensitive=sensitive, apart=apart)
 
 
 def _contents(case: Case, publish: Publish) -> Counter[Any]:

@@ -113,6 +113,8 @@ ALGORITHM_EXAMPLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "slicing:l=2,columns=each",
             "slicing:l=2,columns=whole",
             "slicing:l=2,columns=2,alpha=1,size=4",
+            "slicing:l=2,alpha=1,overlap=1",
+            "slicing:l=2,overlap=2",
         ),
     }
 )
