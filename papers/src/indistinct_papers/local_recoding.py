@@ -190,6 +190,13 @@ def _claims_of_two_level(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
                 ),
             },
         ),
+        *_claims_of_the_conclusion(compare),
+    )
+
+
+def _claims_of_the_conclusion(compare: Callable[..., Claim]) -> tuple[Claim, ...]:
+    """Return what the conclusion says of two-level clustering."""
+    return (
         replace(
             compare(
                 *("conclusion", TIME, (KACA, BOTH), KS),

@@ -52,7 +52,7 @@ def share_by_correlation(
 
     Columns are joined as a tree, from those with a sensitive attribute or else the widest one on: the pair of a joined
     column and another one with the strongest correlation between their attributes comes first; ties go to the earlier
-    column. Columns with a sensitive attribute take over none, so that what is known beside a sensitive value stays as
+    column. Columns with a sensitive attribute take over none, so that what is known with a sensitive value stays as
     it was. `distinctive` attributes are not taken over: they would tell which rows belong together. No column takes
     over all of another one, which would tell nothing more then.
     """
@@ -87,7 +87,7 @@ def share_by_correlation(
 def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str], *, overlap: int = 0) -> Columns:
     """Return the columns that a user gave, in the user's order, once each attribute is known to be in exactly one.
 
-    With `overlap`, columns may have up to so many attributes in common with those that they are joined to.
+    With `overlap`, columns may have up to this number of attributes in common with those that they are joined to.
     """
     columns = tuple(map(tuple, given))
     if len(columns) < 2:

@@ -49,7 +49,7 @@ AUTO = "auto"
 # Two columns for the other attributes, in addition to those of sensitive attributes: not even the known attributes can
 # then be linked.
 OTHER_COLUMNS = 2
-# An attribute is taken over by another column if a value of it has so many rows on average.
+# Mean number of rows of a value from which on an attribute may be taken over by another column.
 ROWS_A_VALUE = 5
 GENERALIZERS: Mapping[str, Algorithm] = MappingProxyType(
     {algorithm.name: algorithm for algorithm in (Mondrian(), SingleDimensional(), Optimal())}
