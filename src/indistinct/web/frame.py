@@ -49,7 +49,7 @@ LOST = (
     "serve and open the address that it prints."
 )
 ENDED = (
-    "This session has ended: nobody used it for a while, or the server was started again. Open the address that the "
+    "This session has ended: it was not used for a while, or the server was started again. Open the address that the "
     "server printed last."
 )
 FRAMEWORK_LANGUAGES: dict[str, Literal["en-US", "de"]] = {"en": "en-US", "de": "de"}
@@ -319,9 +319,7 @@ class Screen:
             box.props["id"], box.props["aria-label"] = "code", translate("This job as code")
             parts.heading("This job without the page")
             for each in self.session.refusals():
-                parts.notice(
-                    f"{each.label} is as it was before: what stands in the field is not valid.", kind="warning"
-                )
+                parts.notice(f"{each.label} is as it was before: the text in the field is not valid.", kind="warning")
             for label, write in forms.items():
                 try:
                     parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")

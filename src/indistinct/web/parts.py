@@ -1,7 +1,7 @@
 """The parts that steps are made of: the browser's own controls with their labels, errors at their fields, and tables.
 
-Controls are those of HTML, so that keyboards and screen readers work as everywhere. Texts are escaped by whoever shows
-them: `say` and labels show text, and `html` takes markup that this library made.
+Controls are those of HTML, so that keyboards and screen readers work as everywhere. Texts are escaped where they are
+shown: `say` and labels show text, and `html` takes markup that this library made.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -51,7 +51,7 @@ def heading(text: str, *, level: int = 2) -> Element:
 
 
 def notice(text: str, *, kind: str = "", hint: str | None = None) -> Element:
-    """Return a notice that stands out: good, bad or warning; a bad one is read aloud at once."""
+    """Return a highlighted notice: good, bad or warning; a bad one is read aloud at once."""
     with tag("div", classes=f"notice {kind}".strip(), role="alert" if kind == "bad" else "status") as box:
         tag("p", text)
         if hint:
@@ -83,7 +83,7 @@ def button(
 
 
 def term(text: str, meaning: str) -> Element:
-    """Return a word that says what it means to whoever points at it, touches it or comes to it with a key."""
+    """Return a word that shows its meaning on hover, touch or keyboard focus."""
     with tag("button", text, classes="term", type="button") as word:
         tag("span", meaning, classes="tip", role="tooltip")
     return word
@@ -254,7 +254,7 @@ def document_table(table: Grid, *, classes: str = "") -> Element:
 
 
 def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
-    """Return an SVG picture that this library drew; what it shows is told in its title.
+    """Return an SVG picture that this library drew; its title describes it.
 
     The marks of its axes may be `values` of a table.
     """

@@ -17,15 +17,15 @@ from indistinct.web.blocks import draw_list
 from indistinct.web.language import Own
 
 Made = dict[str, Any]
-# What is checked beside the models that were asked for.
+# What is checked in addition to the models that were asked for.
 CHECKED = {
-    SETS_SHARED: "Nobody stands alone with all their rows together",
+    SETS_SHARED: "No person is alone with all their rows together",
     TRANSFORMED: "Columns are rounded or cleared as declared",
 }
 
-# Where the spelling of a parameter begins.
+# Where a parameter begins in a specification.
 PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
-# What k = 1 leaves of promises about classes: every class has somebody in it.
+# What k = 1 leaves of guarantees about classes: no class is empty.
 OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
 
@@ -139,7 +139,7 @@ def _verdicts(made: Made) -> None:
 
 def _losses(made: Made) -> None:
     if not made["column_losses"]:
-        parts.say("Values are published as they are; what is lost is which of them belong together.")
+        parts.say("Values are published unmodified; what is lost is which of them belong together.")
         return
     lost = "detail lost"
     ordered = sorted(made["column_losses"].items(), key=lambda item: -item[1])
@@ -222,6 +222,6 @@ def reasons_in_words(why: Made) -> Iterator[str]:
 
 
 def as_sentence(text: str) -> str:
-    """Return what the library says as a sentence; one that begins with a spelling is left as it is."""
+    """Return a message of the library as a sentence; one that begins with a specification is not changed."""
     worded = text.partition(" ")[0].isalpha()
     return f"{text[:1].upper() if worded else text[:1]}{text[1:].rstrip('.')}."

@@ -42,7 +42,7 @@ TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
-"""Under these names a session keeps what was told about each column, the first policy, how the file is written, a
+"""Under these names a session keeps the notes on each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
 TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
@@ -51,14 +51,14 @@ without a folder of their own."""
 # An archive may inflate to this multiple of the largest upload.
 MOST_TIMES = 4
 WHO = {
-    "public": ("Everybody", "It is published, and people may look for others in it: nobody is found with a risk "
+    "public": ("Everybody", "It is published, and people may look for others in it: no person is found with a risk "
                "above 9 %."),
     "licensed": ("Recipients under contract", "Researchers or partners, who promised not to look for people."),
     "internal": ("Colleagues", "It stays inside the organisation."),
 }  # fmt: skip
 SHAPES = {
     SAME: ("The same groups for everybody", "One level for a whole column, such as ages in tens. Easy to read and to "
-           "analyze; it loses more, and up to 5 % of the rows that stand out are suppressed."),
+           "analyze; it loses more, and up to 5 % of the rows are suppressed as outliers."),
     LEAST: ("The least loss", "Ranges that fit the table: they differ from group to group, and may overlap. Most "
             "detail stays; harder to analyze."),
 }  # fmt: skip
@@ -171,7 +171,7 @@ def _which_sheet(screen: Screen) -> None:
 
 
 def _saved_jobs(screen: Screen) -> None:
-    """List the jobs of before, for whoever opened the server first."""
+    """List saved jobs, for the browser that opened the server first."""
     session = screen.session
     entries = [each for each in session.settings.shelf.entries() if each.key != session.key] if session.first else []
     if not entries:
@@ -336,8 +336,8 @@ def begin_policy(
 ) -> None:
     """Begin to open a policy with its table; if that is not there, the policy waits for it.
 
-    `told` is what a saved job has beside its policy, and `key` the one under which it is saved. `files` is the folder
-    of several tables that were uploaded.
+    `told` is what a saved job has in addition to its policy, and `key` the one under which it is saved. `files` is the
+    folder of several tables that were uploaded.
     """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 

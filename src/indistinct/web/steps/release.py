@@ -57,13 +57,13 @@ ENCODINGS = {"": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1
 # Every file that can be taken: its name here, and what it is for.
 FOR_OTHERS = {
     "second": ("Its second table", "sensitive values, by bucket; it goes with the first"),
-    "certificate": ("The certificate", "what was verified; small counts are hidden. Keep it beside the table"),
+    "certificate": ("The certificate", "what was verified; small counts are hidden. Keep it with the table"),
     "report": ("The report for readers", "what was done, what is promised, and what is not"),
 }
 FOR_STEWARD = {
     "policy": (
         "The policy",
-        "makes the release again: put it beside the original table, and run indistinct anonymize policy.toml",
+        "makes the release again: put it next to the original table, and run indistinct anonymize policy.toml",
     ),
     "report-internal": ("The internal report", "names classes and counts of the original: do not pass it on"),
     "recoding": (
@@ -143,7 +143,7 @@ def _ask_statement(screen: Screen) -> None:
 
 
 def _about(screen: Screen, keys: Sequence[str]) -> None:
-    parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
+    parts.say("It is in the reports and in the policy, not in the table.", kind="hint")
     _state_fields(screen, keys)
 
 
@@ -318,7 +318,7 @@ def draw_download(text: str, kind: str, *, classes: str) -> None:
 
 
 def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
-    """Draw the files of some kinds with what each is for, as far as they are there."""
+    """Draw the files of some kinds that exist, each with its purpose."""
     there = [kind for kind in kinds if kind in files or kind == also]
     if not there:
         return

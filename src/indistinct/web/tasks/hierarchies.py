@@ -237,7 +237,7 @@ def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | 
 
 
 def _most_kept(policy: Policy) -> int:
-    """Return how much is kept: a page shows all columns at once, each with its values, as they are and as suggested."""
+    """Return how much is kept: a page shows all columns at once, each with its values, unmodified and as suggested."""
     return KEPT + 3 * len(policy.schema.columns)
 
 

@@ -45,7 +45,7 @@ WHERE = "put it where the server may read, or write what it says into the policy
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found at a path: the job, what is told about each column, and all figures as JSON values.
+    """What was found at a path: the job, the notes on each column, and all figures as JSON values.
 
     `starter` is the first policy that would be suggested, `form` how the file is written.
     """

@@ -46,7 +46,7 @@ def prepare(
 ) -> dict[str, Any]:
     """Make the files of a release as the policy wants them written, and verify them afresh.
 
-    `made` is what the search found, and `shipped` the policy as it is given away. The table is written `again` from the
+    `made` is what the search found, and `shipped` the policy for recipients. The table is written `again` from the
     recoding if it shall look otherwise; else it is the one that the search wrote. Reports tell of `attacks` that were
     run, or run some for up to `seconds`. Returns `verdict`, the files of `downloads` by their kind, and `notes`. Raises
     `VerificationError` if a promise does not hold.
@@ -193,7 +193,7 @@ def write_into(
 ) -> list[str]:
     """Put the files of a release into a folder: all whole, or none. Return their names.
 
-    The archives are left out. The policy is written with paths as they are seen from there, and what is only for the
+    The archives are left out. The policy is written with paths relative to that folder, and what is only for the
     steward can be read by its owner alone. No file of `sources` is replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -29,8 +29,8 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     """Publish by a policy into a folder of its own, and return the summary of the run with where its files lie.
 
     The release is verified as written. It is the one that `indistinct anonymize` makes of the policy: its recoding is
-    kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is asked and not
-    told: a release that is only looked at is none.
+    kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is read and not
+    written: a release that is only looked at is not recorded.
     """
     folder.mkdir(mode=0o700, parents=True)
     path, recoding = folder / release_name(policy), folder / RECODING
@@ -88,7 +88,7 @@ def _measure(release: Release, policy: Policy) -> Any:
 
 
 def _figures(release: Release) -> dict[str, Any]:
-    """Return what the strip and the result show beside the summary.
+    """Return what the strip and the result show in addition to the summary.
 
     Losses are shares of detail, by column, and their mean; where values are not recoded there are none.
     """

@@ -43,8 +43,8 @@ from indistinct.web.tasks.hierarchies import (
 from indistinct.web.worker import TaskError
 
 MISSING = "(missing)"
-TOLD = "told"
-"""Under this name a tab keeps what an import told."""
+IMPORT_NOTES = "import-notes"
+"""Under this name a tab keeps the notes on an import."""
 TO_PRIVACY = "Go on to privacy"
 
 
@@ -132,7 +132,7 @@ def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
 
 
 def levels_without_effect(sizes: Sequence[int]) -> list[int]:
-    """Return the levels that have as many values as the one below them; `sizes` begin with the values as they are.
+    """Return the levels that have as many values as the one below them; `sizes` begin with the unmodified values.
 
     >>> levels_without_effect([385, 385, 90, 90, 1])
     [1, 3]
@@ -180,7 +180,7 @@ async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
         with parts.tag("div"):
             _draw_builder(screen, column, fit)
             if hierarchy is not None and shown.meanings and not told and column in screen.policy.schema.quasi:
-                _draw_bounds(screen, column, ("as it is", *shown.meanings))
+                _draw_bounds(screen, column, ("unmodified", *shown.meanings))
             _draw_files(screen, column)
         with parts.tag("div"):
             if fit.message:
@@ -229,7 +229,7 @@ def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
 
 
 def _draw_files(screen: Screen, column: str) -> None:
-    start = "import" in screen.errors or bool(screen.choices.get(TOLD))
+    start = "import" in screen.errors or bool(screen.choices.get(IMPORT_NOTES))
     with parts.details("From a file, or to a file", screen.choices, name="files", start=start):
         _draw_import(screen, column)
         if column in screen.policy.hierarchies:
@@ -275,7 +275,7 @@ def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
         async def complete() -> None:
             decide(screen, column, await screen.session.ask(complete_hierarchy, screen.policy, column))
 
-        screen.button("Add these values, each as it is", complete, name="complete")
+        screen.button("Add these values, each unmodified", complete, name="complete")
 
 
 def _draw_import(screen: Screen, column: str) -> None:
@@ -290,7 +290,7 @@ def _draw_import(screen: Screen, column: str) -> None:
         error=screen.errors.get("import"),
         accept=".csv,.txt,.tsv",
     )
-    for told in screen.choices.get(TOLD, ()):
+    for told in screen.choices.get(IMPORT_NOTES, ()):
         parts.notice(told, kind="good")
 
 
@@ -298,7 +298,7 @@ async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
     path = uploaded_path(screen.session, "hierarchy", told)
     found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
-    screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
+    screen.choices[IMPORT_NOTES] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
 
 
 async def _export(screen: Screen, column: str) -> None:

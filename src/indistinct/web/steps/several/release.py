@@ -15,8 +15,11 @@ from indistinct.web.tasks.several import POLICY, REPORT
 
 FOR_OTHERS = {"certificate": ("The certificate", "what was verified; small counts are hidden. Keep it with the tables")}
 FOR_STEWARD = {
-    POLICY: ("The policy", "makes the release again: put it beside the original tables, and run indistinct anonymize"),
-    REPORT: ("The report", "verification beside the originals, risk by known rows, attack and loss: do not pass it on"),
+    POLICY: ("The policy", "makes the release again: put it next to the original tables, and run indistinct anonymize"),
+    REPORT: (
+        "The report",
+        "verification against the originals, risk by known rows, attack and loss: do not pass it on",
+    ),
     "project": (JOB_TO_GO_ON, "policy and decisions; no rows"),
 }
 TOGETHER = "All tables belong together: the same pseudonyms link them. A second release has other pseudonyms."

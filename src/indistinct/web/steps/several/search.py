@@ -61,7 +61,7 @@ def _coarser(table: Any) -> tuple[str, ...]:
 
 
 def known_in_words(policy: LinkedPolicy, *, chosen: frozenset[str]) -> str:
-    """Return what an attacker knows, in words; of tables that nobody was asked about, that this is open."""
+    """Return what an attacker knows, in words; tables without an answer are listed as open."""
     rows = [f"{rows_in_words(known)} of {name}" if name in chosen else f"{name}: not said yet"
             for name, known in known_rows(policy).items()]  # fmt: skip
     together = f"; {plural(policy.knowledge.rows, 'row')} together at most" if len(rows) > 1 else ""
@@ -116,13 +116,13 @@ def release_sentence(certificate: Mapping[str, Any]) -> str:
     """Return what is released, in a sentence.
 
     >>> release_sentence({"people": 90, "suppressed_people": None, "smallest_group": 5})
-    '90 people are published, few are suppressed; whoever looks for one of them is left with 5 people or more.'
+    '90 people are published, few are suppressed; an attacker who looks for one of them is left with 5 people or more.'
     """
     gone = certificate["suppressed_people"]
-    dropped = "few are" if gone is None else "nobody is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
+    dropped = "few are" if gone is None else "no person is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
     published = plural(certificate["people"], "person is", "people are")
     return (
-        f"{published} published, {dropped} suppressed; whoever looks for one of them is left with "
+        f"{published} published, {dropped} suppressed; an attacker who looks for one of them is left with "
         f"{number(certificate['smallest_group'])} people or more."
     )
 
