@@ -88,8 +88,8 @@ def _promising(policy: Policy, private: Path) -> Policy:
 
 def policy_text(policy: Policy, *, notes: Mapping[str, str] | None = None) -> str:
     """Return a policy for download; `notes` are comments above the columns that they name."""
-    told = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
-    return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=told)
+    comments = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
+    return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=comments)
 
 
 def _table(policy: Policy) -> str:

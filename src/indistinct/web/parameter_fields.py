@@ -56,8 +56,8 @@ def draw_value(
 
         def refusal(error: TaskError) -> Refusal:
             at = (error.field if isinstance(error, FieldError) else "") or name
-            told = f"{title}: {labels.get(at, (at, ''))[0]}"
-            return Refusal(screen.step.name, f"{prefix}-{at}", told, texts, error, part)
+            label = f"{title}: {labels.get(at, (at, ''))[0]}"
+            return Refusal(screen.step.name, f"{prefix}-{at}", label, texts, error, part)
 
         with suppress(FieldError):  # it is shown at the field that it is about
             await screen.taking(take, key, refusal)

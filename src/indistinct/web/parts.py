@@ -161,8 +161,8 @@ def choice(
             for key, text in shown.items():
                 if isinstance(text, Mapping):
                     with tag("optgroup", label=key):
-                        for inner, told in text.items():
-                            tag("option", told, value=inner, selected=inner == value)
+                        for inner, option in text.items():
+                            tag("option", option, value=inner, selected=inner == value)
                 else:
                     tag("option", text or Own(key), value=key, selected=key == value)
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")

@@ -79,9 +79,9 @@ class Shelf:
         found = []
         for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
-                told = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
+                document = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
                 saved = (place / TOLD).stat().st_mtime
-                found.append(ShelfEntry(place.name, str(told["name"]), saved, any((place / ROWS).glob("*"))))
+                found.append(ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*"))))
             except (OSError, ValueError, KeyError, TypeError, InputError):
                 continue
         return sorted(found, key=lambda each: -each.saved)
@@ -152,15 +152,15 @@ def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
 
 
 def _texts(job: SavedJob) -> dict[str, str]:
-    told = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
-    return {POLICY: job.policy, TOLD: json.dumps(told, indent=1)}
+    document = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
+    return {POLICY: job.policy, TOLD: json.dumps(document, indent=1)}
 
 
 def _job_of(texts: Mapping[str, str]) -> SavedJob:
-    told = json.loads(texts[TOLD])
-    if told.get("format") != FORMAT or not isinstance(told.get("told"), dict):
+    document = json.loads(texts[TOLD])
+    if document.get("format") != FORMAT or not isinstance(document.get("told"), dict):
         raise InputError("another version of indistinct saved this job", hint="open its policy instead")
-    return SavedJob(str(told["name"]), texts[POLICY], told["told"])
+    return SavedJob(str(document["name"]), texts[POLICY], document["told"])
 
 
 def _read_own(path: Path, *, most: int) -> bytes:
@@ -184,11 +184,11 @@ def _write_private(path: Path, content: bytes) -> None:
 
 def _copy_rows(source: Path, folder: Path) -> None:
     """Copy a table into a folder of its own, unless it is there already."""
-    target, told = folder / source.name, source.stat()
-    if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (told.st_size, told.st_mtime_ns):
+    target, status = folder / source.name, source.stat()
+    if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns):
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     target.touch(mode=0o600)
     shutil.copyfile(source, target)
-    os.utime(target, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -128,14 +128,14 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
     """
     hides_rows = structure_of(made["form"], (), ()).hides_rows
     risk = _link_risk(made) if not hides_rows else 1 / made["k"] if made["k"] else None
-    told = ABSENT if risk is None else percent(risk)
+    figure = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
         *_people(made["people"], made["original_people"], kind),
         asked,
         ("k reached" if hides_rows else "smallest bucket", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
-        ("highest risk", f"{told} for a value" if not hides_rows and risk is not None else told, kind),
+        ("highest risk", f"{figure} for a value" if not hides_rows and risk is not None else figure, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
 

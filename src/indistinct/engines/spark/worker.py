@@ -47,8 +47,8 @@ class Words:
 
     def draw(self, size: int, *, stage: int, partition: int, batch: int) -> Codes:
         """Return random words for the rows of a batch: the same again where a lost task is run again."""
-        told = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
-        stream = hashlib.shake_256(self.key + told).digest(4 * size)
+        position = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
+        stream = hashlib.shake_256(self.key + position).digest(4 * size)
         return np.frombuffer(stream, dtype=np.uint32).astype(np.int64)
 
     def of_contents(self, table: pa.Table) -> Codes | None:

@@ -80,8 +80,8 @@ def _weight(screen: Screen, name: str, key: str) -> None:
     )
     with parts.tag("p", classes="hint"):
         bounds = dict(screen.policy.levels.bounds).get(name)
-        told = "" if bounds is None else f"It is published on levels {spell_bounds(bounds)}. "
-        parts.tag("span", f"{told}Between which levels it may be published is said in ")
+        sentence = "" if bounds is None else f"It is published on levels {spell_bounds(bounds)}. "
+        parts.tag("span", f"{sentence}Between which levels it may be published is said in ")
         parts.link("hierarchies", "/hierarchies")
 
 

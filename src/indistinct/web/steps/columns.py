@@ -214,14 +214,14 @@ def _standing(screen: Screen) -> None:
 def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
     """Draw who can be singled out under the current roles."""
     share = found.alone / found.members if found.members else 0.0
-    told = f"An attacker who knows {_together(quasi)} of a person finds "
+    risk_words = f"An attacker who knows {_together(quasi)} of a person finds "
     if found.alone:
-        told += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
+        risk_words += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
     else:
-        told += f"none alone: each shares these values with {found.smallest - 1:,} others or more."
+        risk_words += f"none alone: each shares these values with {found.smallest - 1:,} others or more."
     with parts.tag("div", classes="standing", id="standing"):
         parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that are unique")
-        parts.say(told)
+        parts.say(risk_words)
     few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
     parts.say(
         f"{few} are in classes of fewer than {found.k}; there are {plural(found.classes, 'class', 'classes')}. "
@@ -320,8 +320,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
     parts.say(f"Suggested {CALLED.get(suggested, suggested)}: {column['reason']}{figure}.", kind="hint")
     parts.say(f"{percent(column['unique_share'])} of the rows have a value that is there once.", kind="hint")
-    for told in column["findings"]:
-        parts.say(f"{told}.", kind="hint")
+    for finding in column["findings"]:
+        parts.say(f"{finding}.", kind="hint")
     if column.get("value_labels"):
         with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
             draw_list([Own(f"{code} = {label}") for code, label in list(column["value_labels"].items())[:MOST_LISTED]])

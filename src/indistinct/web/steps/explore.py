@@ -207,13 +207,13 @@ def solution_in_words(solution: ShownSolution, unit: str) -> str:
     gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
     if gone and unit == "people":
         gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"
-    told = [
+    figures = [
         f"{percent(solution.loss)} of detail lost",
         f"highest risk {percent(solution.risk)}",
         *([gone] if gone else []),
     ]
     words = f"{solution.words[:1].upper()}{solution.words[1:]}"
-    return f"{words}: {', '.join(told)}"
+    return f"{words}: {', '.join(figures)}"
 
 
 def compare_in_words(solution: ShownSolution, own: ShownSolution | None, unit: str) -> str:

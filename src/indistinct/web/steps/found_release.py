@@ -45,14 +45,14 @@ def draw_release(made: Made) -> None:
 def facts_of(made: Made) -> list[tuple[str, str]]:
     """Return what was published, in words."""
     unit = "rows" if made["people"] is None else "people"
-    told = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
+    facts = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
-        told.append(("People", people_in_words(made)))
+        facts.append(("People", people_in_words(made)))
     title = units_of(made["form"]).capitalize()
-    told.append((title, f"{count_units(made)}, the smallest of {number(made['k'])} {unit}"))
+    facts.append((title, f"{count_units(made)}, the smallest of {number(made['k'])} {unit}"))
     if made["loss"] is not None:
-        told.append(("Detail lost", percent(made["loss"])))
-    return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
+        facts.append(("Detail lost", percent(made["loss"])))
+    return [*facts, ("Time", f"{made['counters']['seconds']:.1f} s")]
 
 
 UNITS: Mapping[str, tuple[str, str]] = {
@@ -110,11 +110,11 @@ def promise_in_words(spelled: str) -> str:
     'No protection (k-anonymity, k = 1)'
     """
     name, model = name_of(spelled), parse_model_or_none(spelled)
-    told = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
+    plain = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
     if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
-        return f"{OF_ONE[name]} ({told})"
+        return f"{OF_ONE[name]} ({plain})"
     words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
-    return f"{words} ({told})" if words else told
+    return f"{words} ({plain})" if words else plain
 
 
 def _verdicts(made: Made) -> None:
@@ -213,12 +213,12 @@ def reasons_in_words(why: Made) -> Iterator[str]:
         yield f"Of all that is lost, most is lost in {named}."
     for each in why["changes"]:
         setting = f"{each['setting'][:1].upper()}{each['setting'][1:]}"
-        told = (
+        outcome = (
             "would lose the same"
             if each["loss"] == each["before"]
             else (f"would give {spell(each['loss'])} instead of {spell(each['before'])}")
         )
-        yield f"{setting}, {title_of_spelled(each['algorithm'])} {told}."
+        yield f"{setting}, {title_of_spelled(each['algorithm'])} {outcome}."
 
 
 def as_sentence(text: str) -> str:

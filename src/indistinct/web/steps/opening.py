@@ -99,8 +99,8 @@ def _ways_in(screen: Screen) -> None:
     _saved_jobs(screen)
     with parts.details("Or name a file or folder on this machine", screen.choices, name="by-path", start=True):
         _path(screen)
-    told, wrong = "Or go on with a policy, a saved job or an ARX project", "policy-file" in screen.errors
-    with parts.details(told, screen.choices, name="with-policy", start=wrong):
+    title, wrong = "Or go on with a policy, a saved job or an ARX project", "policy-file" in screen.errors
+    with parts.details(title, screen.choices, name="with-policy", start=wrong):
         hint = (
             f"A policy.toml, or a file that ends in {SUFFIX} or {ARX_SUFFIX}: its table is opened, and all that it "
             "decides is kept."
@@ -111,7 +111,7 @@ def _ways_in(screen: Screen) -> None:
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
     parts.upload(
         label,
-        screen.on(lambda told: _take_upload(screen.session, told, kind, name), at=name),
+        screen.on(lambda event: _take_upload(screen.session, event, kind, name), at=name),
         name=name,
         kind=kind,
         most=screen.session.settings.largest_upload,
@@ -192,16 +192,16 @@ def _saved_jobs(screen: Screen) -> None:
 
 
 def _open_saved(session: Session, key: str, name: str) -> None:
-    path, told = open_saved(session, key)
-    begin_policy(session, path, at="saved", told=told, title=f"The saved job {name}", key=key)
+    path, results = open_saved(session, key)
+    begin_policy(session, path, at="saved", told=results, title=f"The saved job {name}", key=key)
 
 
 # What opens
 
 
-def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
+def _take_upload(session: Session, event: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
-    path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
+    path, waiting = uploaded_path(session, kind, event), session.result(WAITING)
     there = path.is_dir() and waiting is not None and (path / waiting["table"]).is_file()
     if waiting is not None and kind == "table" and (there or path.name == waiting["table"]):
         begin_policy(
@@ -507,14 +507,14 @@ def _found_in_file(screen: Screen, looked: Any) -> None:
     reading, form = screen.policy.input.reading, screen.session.result(FORM) or {}
     marks = [(EVERY, mark) for mark in reading.missing if mark]
     marks += [(name, mark) for name, given in reading.missing_in.items() for mark in given if mark]
-    told = [f"Left out: {each}." for each in looked["left_out"]]
+    lines = [f"Left out: {each}." for each in looked["left_out"]]
     if form.get("kind") == "text" and (reading.decimal == "," or form["delimiter"] == ";"):
-        told.append("Read with semicolons and decimal commas, and written so again." if reading.decimal == ","
+        lines.append("Read with semicolons and decimal commas, and written so again." if reading.decimal == ","
                     else "Read with semicolons, and written so again.")  # fmt: skip
-    if not marks and not told:
+    if not marks and not lines:
         return
     with parts.tag("ul", classes="found", id="found-in-file"):
-        for each in told:
+        for each in lines:
             parts.tag("li", each)
         for place, (name, mark) in enumerate(marks):
             with parts.tag("li"):

@@ -112,14 +112,14 @@ def _offer(session: Session) -> dict[str, Path]:
 
 def told_by_verdict(warning: str) -> bool:
     """Return whether a warning of the library says what the verdict says already."""
-    told = ("have a unique value", "have a unique combination", "are in several classes")
-    return any(words in warning for words in told)
+    phrases = ("have a unique value", "have a unique combination", "are in several classes")
+    return any(words in warning for words in phrases)
 
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    told = made["certificate"]
-    people = told["people"]
+    certificate = made["certificate"]
+    people = certificate["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
     said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
@@ -337,12 +337,12 @@ def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, P
 
 def _checked(found: Any, screen: Screen) -> None:
     """Draw what was counted when the files were verified once more."""
-    told = JsonValues("certificate", found["verdict"])
+    certificate = JsonValues("certificate", found["verdict"])
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
     with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):
-        parts.document_table(verdict_grid(told))
-        parts.document_table(counted_grid(told))
+        parts.document_table(verdict_grid(certificate))
+        parts.document_table(counted_grid(certificate))
 
 
 # What is written

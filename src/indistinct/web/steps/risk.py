@@ -246,7 +246,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
     name = f"beside-{kind}"
     parts.upload(
         label,
-        screen.on(lambda told: _take_upload(session, kind, told), at=name),
+        screen.on(lambda event: _take_upload(session, kind, event), at=name),
         name=name,
         kind=kind,
         most=session.settings.largest_upload,
@@ -263,8 +263,8 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
         )
 
 
-def _take_upload(session: Session, kind: str, told: dict[str, Any]) -> None:
-    path = uploaded_path(session, kind, told)
+def _take_upload(session: Session, kind: str, event: dict[str, Any]) -> None:
+    path = uploaded_path(session, kind, event)
     _choose(session, beside=risk_choices(session)["beside"] | {kind: path})
 
 

@@ -271,7 +271,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
 
 def _facts(found: Exploration, row: Row) -> None:
     levels = zip(found.columns, found.meanings, row["node"], strict=True)
-    told = [
+    facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
         ("keeps the promise", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
@@ -281,7 +281,7 @@ def _facts(found: Exploration, row: Row) -> None:
         *((Own(metric), spell_metric(metric, row[metric])) for metric in found.metrics),
     ]
     with parts.tag("dl", classes="facts"):
-        for name, words in told:
+        for name, words in facts:
             with parts.tag("div"):
                 parts.tag("dt", name)
                 parts.tag("dd", words)

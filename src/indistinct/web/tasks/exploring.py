@@ -337,11 +337,11 @@ def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, r
 
 def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSolution:
     release = run_job(job_of_policy(policy, table=table, output=None))
-    told, losses = release.certificate, losses_of(release)
-    gone = told.suppressed_rows if told.people is None else told.people.suppressed
+    certificate, losses = release.certificate, losses_of(release)
+    gone = certificate.suppressed_rows if certificate.people is None else certificate.people.suppressed
     return ShownSolution(
-        f"classes of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
-        sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, told.classes,
+        f"classes of at least {k}", k, 1 / certificate.smallest_class if certificate.smallest_class else 0.0,
+        sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, certificate.classes,
         _labels_of(by_class(table, policy, release.recoding), rows), algorithm=spell(policy.algorithm),
     )  # fmt: skip
 

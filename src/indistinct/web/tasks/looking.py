@@ -225,8 +225,8 @@ def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None
             if isinstance(given, dict) and isinstance(given.get(inside), str):
                 allowed.require(base / given[inside], f"[columns] {name}: the {key} file")
     for section, key in (("input", "population"), ("output", "ledger"), ("output", "report")):
-        told = document.get(section)
-        given = told.get(key) if isinstance(told, dict) else None
+        fields = document.get(section)
+        given = fields.get(key) if isinstance(fields, dict) else None
         if isinstance(given, str):
             allowed.require(base / given, f"[{section}] {key}")
 

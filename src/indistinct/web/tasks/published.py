@@ -42,8 +42,8 @@ def original_of(desk: Desk, policy: Policy) -> Table:
 
 def certificate_in(files: Files) -> dict[str, Any]:
     """Return the content of the certificate for others next to a release."""
-    told: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
-    return told
+    certificate: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
+    return certificate
 
 
 def column_picture(desk: Desk, policy: Policy, files: Files, column: str) -> str:

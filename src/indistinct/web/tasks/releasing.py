@@ -122,8 +122,8 @@ def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path
     # What the first release promised and was allowed holds again, and is known by its recoding.
     job = job_of_policy(policy, table=original, recoding=recoding, model=None, suppression=None, output=None)
     release = run_job(job)
-    told = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
-    release = replace(release, check=replace(release.check, about=told))
+    about = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
+    release = replace(release, check=replace(release.check, about=about))
     release.write(path, smallest_count=job.destination.smallest_count, writing=job.destination.writing)
 
 

@@ -39,7 +39,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     release = _release(policy, table, path, progress=lambda share: desk.report(0.9 * share))
     release.write_recoding(recoding)
     desk.enter("measuring")
-    told = summary_of_release(release, path, metrics=_measure(release, policy), recoding=recoding).to_json()
+    summary = summary_of_release(release, path, metrics=_measure(release, policy), recoding=recoding).to_json()
     desk.report(1.0)
     files = {
         "table": path,
@@ -48,7 +48,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
         "others": [table_path(path, name) for name in release.tables if name != MAIN],
     }
     figures = figures_of_certificate(release.certificate, policy.schema)
-    return {**told, **_figures(release), "figures": figures, "files": files, "output": policy.output}
+    return {**summary, **_figures(release), "figures": figures, "files": files, "output": policy.output}
 
 
 def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:

@@ -110,12 +110,12 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
 def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
     """Say what becomes of a column, with a value that goes through its levels, and what is wrong with them."""
     hierarchy, fit = screen.policy.hierarchies.get(name), about.fit
-    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
+    comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
     with parts.tag("div", classes="ladder"):
         if name not in screen.policy.schema.quasi:
             parts.tag("span", use, classes="badge")
         if hierarchy is None:
-            parts.tag("span", told or "No levels are declared.")
+            parts.tag("span", comment or "No levels are declared.")
             if helps(about.advice, None):
                 parts.tag("span", f"Suggested: {_in_words(about.advice, about.advised)}", classes="hint")
             else:
@@ -127,7 +127,7 @@ def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
         if fit.message:
             wrong = f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else fit.message
             parts.tag("span", wrong, classes="badge bad")
-        elif told:
+        elif comment:
             parts.tag("span", "not published: ranges that fit are", classes="badge")
 
 
@@ -171,15 +171,15 @@ def _unfold(screen: Screen, column: str) -> None:
 
 async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
     hierarchy, fit = screen.policy.hierarchies.get(column), about.fit
-    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
-    if told and hierarchy is not None:
-        parts.notice(told)
+    comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
+    if comment and hierarchy is not None:
+        parts.notice(comment)
     seen = about.advice if hierarchy is None else hierarchy
     shown = await screen.session.ask(preview, screen.policy, column, seen)
     with parts.tag("div", classes="sides builder"):
         with parts.tag("div"):
             _draw_builder(screen, column, fit)
-            if hierarchy is not None and shown.meanings and not told and column in screen.policy.schema.quasi:
+            if hierarchy is not None and shown.meanings and not comment and column in screen.policy.schema.quasi:
                 _draw_bounds(screen, column, ("unmodified", *shown.meanings))
             _draw_files(screen, column)
         with parts.tag("div"):
@@ -248,7 +248,7 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
         "Value",
         "Why",
         "Rows",
-        *(f"Level {level}: {told}" for level, told in enumerate(shown.meanings, start=1)),
+        *(f"Level {level}: {meaning}" for level, meaning in enumerate(shown.meanings, start=1)),
     ]
     rows = [
         (
@@ -281,7 +281,7 @@ def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
 def _draw_import(screen: Screen, column: str) -> None:
     parts.upload(
         "Import a hierarchy from a CSV file",
-        screen.on(lambda told: _import(screen, column, told), at="import"),
+        screen.on(lambda event: _import(screen, column, event), at="import"),
         name="import",
         kind="hierarchy",
         most=screen.session.settings.largest_upload,
@@ -290,12 +290,12 @@ def _draw_import(screen: Screen, column: str) -> None:
         error=screen.errors.get("import"),
         accept=".csv,.txt,.tsv",
     )
-    for told in screen.choices.get(IMPORT_NOTES, ()):
-        parts.notice(told, kind="good")
+    for note in screen.choices.get(IMPORT_NOTES, ()):
+        parts.notice(note, kind="good")
 
 
-async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
-    path = uploaded_path(screen.session, "hierarchy", told)
+async def _import(screen: Screen, column: str, event: dict[str, Any]) -> None:
+    path = uploaded_path(screen.session, "hierarchy", event)
     found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
     screen.choices[IMPORT_NOTES] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)

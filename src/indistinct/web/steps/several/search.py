@@ -46,13 +46,13 @@ def _request(screen: Screen) -> None:
     people = policy.suppression.plain
     dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
     lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
-    told = [
+    requests = [
         ("Made coarser", Own(quasi) if quasi else "no column", "columns"),
         ("Attackers know", known_in_words(policy, chosen=screen.tables.chosen), "privacy"),
         ("What must hold", f"a choice of {policy.model.k} people or more", "privacy"),
         ("At most suppressed", lost, "privacy"),
     ]
-    draw_asked([(label, [words], step) for label, words, step in told])
+    draw_asked([(label, [words], step) for label, words, step in requests])
 
 
 def _coarser(table: Any) -> tuple[str, ...]:
