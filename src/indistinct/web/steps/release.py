@@ -33,7 +33,8 @@ from indistinct.web.sessions import Session
 from indistinct.web.steps.found_release import as_sentence, count_units
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
-from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
+from indistinct.web.tasks.published import ALL, PACKAGE
+from indistinct.web.tasks.releasing import write_into
 from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,16 +19,19 @@ from indistinct.release.promise import promised_model
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
 from indistinct.reporting.report import report_editions
-from indistinct.web.tasks.published import Files, original_of, published_files
+from indistinct.web.tasks.published import (
+    ALL,
+    MUST_NOT_HAPPEN,
+    PACKAGE,
+    Files,
+    original_of,
+    published_files,
+    zip_files,
+)
 from indistinct.web.worker import Desk
 
-MUST_NOT_HAPPEN = "search again; if it stays so, please tell us: this must not happen"
-ALL, PACKAGE = "everything", "package"
-"""The two archives: one with everything for the steward, and one with what recipients may have."""
 FOR_RECIPIENTS = ("table", "second", "certificate", "report")
 """What recipients may have; all else stays with the steward."""
-# The first moment that an archive can name: the same files make the same archive.
-EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def prepare(
@@ -168,18 +170,6 @@ def _write_reports(
     downloads["report"] = made["external"].write(path.with_name(f"{stem}.report.html"))
     downloads["report-internal"] = made["internal"].write(path.with_name(f"{stem}.internal.html"))
     return []
-
-
-def zip_files(target: Path, files: Iterable[Path]) -> Path:
-    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(files, key=lambda each: each.name):
-            entry = zipfile.ZipInfo(path.name, EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
-                shutil.copyfileobj(source, place, 1 << 20)
-    target.chmod(0o600)
-    return target
 
 
 def write_into(

@@ -31,7 +31,7 @@ from indistinct.web.tasks.looking import (
     look_by_policy,
     without_folder,
 )
-from indistinct.web.tasks.releasing import MUST_NOT_HAPPEN, PACKAGE, zip_files
+from indistinct.web.tasks.published import MUST_NOT_HAPPEN, PACKAGE, zip_files
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
 

@@ -10,7 +10,7 @@ from indistinct.web.steps.release import JOB_TO_GO_ON, WAITS, draw_download, dra
 from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
 from indistinct.web.steps.several.search import release_sentence
 from indistinct.web.tables_standing import judged_tables
-from indistinct.web.tasks.releasing import PACKAGE
+from indistinct.web.tasks.published import PACKAGE
 from indistinct.web.tasks.several import POLICY, REPORT
 
 FOR_OTHERS = {"certificate": ("The certificate", "what was verified; small counts are hidden. Keep it with the tables")}
