@@ -171,9 +171,10 @@ class Schema(NamedArguments):
                 "`indistinct inspect` suggests roles",
             )
         if not self.quasi:
-            raise SchemaError(
-                "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
-            )
+            raise SchemaError("the schema names no quasi-identifier", hint=NAME_QUASI)
+
+
+NAME_QUASI = "name the columns that others may know about a person: --quasi age,sex, or --policy policy.toml"
 
 
 def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], table: str = "table") -> str:

@@ -51,12 +51,17 @@ def arguments_of(value: Any) -> dict[str, Any]:
     return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
+EXAMPLES = {"k": 5, "l": 3, "t": 0.2}
+"""What hints show for a parameter that must be given."""
+
+
 def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     """Return the value of a text, as an instance of one of the known classes."""
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
-        near = _with_number(text, known) or _with_parameter(text, known) or did_you_mean(name, known)
+        near = _with_number(text, known) or _with_parameter(text, known) or _of_family(name, rest, known)
+        near = near or did_you_mean(name, known)
         raise ParameterError(f"there is no {what} {name!r}", hint=near or f"known: {', '.join(sorted(known))}")
     kind: Any = known[name]
     accepted = {f.name: f for f in fields(kind)}
@@ -78,9 +83,15 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         given[key] = _value("=".join(values), hints[key], where=(f"{what} {name!r}", key))
     absent = [name for name in required_fields(kind) if name not in given]
     if absent:
-        example = ",".join([*(f"{n}=…" for n in absent), *(f"{n}={spell_value(value)}" for n, value in given.items())])
+        example = ",".join(
+            [
+                *(f"{n}={EXAMPLES.get(n, '…')}" for n in absent),
+                *(f"{n}={spell_value(value)}" for n, value in given.items()),
+            ]
+        )
+        verb = "for example" if set(absent) <= set(EXAMPLES) else "write"
         which = "the parameter" if len(absent) == 1 else "the parameters"
-        raise ParameterError(f"{what} {name!r} needs {which} {', '.join(absent)}", hint=f"write {name}:{example}")
+        raise ParameterError(f"{what} {name!r} needs {which} {', '.join(absent)}", hint=f"{verb} {name}:{example}")
     made: T = kind(**given)
     return made
 
@@ -117,6 +128,15 @@ def _with_parameter(text: str, known: Mapping[str, type[Any]]) -> str | None:
         others = [other for other in required_fields(known[name]) if other != key]
         return f"write {name}:{','.join([*(f'{other}=…' for other in others), f'{bare[1]}={bare[2].strip()}'])}"
     return None
+
+
+def _of_family(name: str, rest: str, known: Mapping[str, type[Any]]) -> str | None:
+    """Return the hint for a name that several names share, such as l-diversity, with the usual one written out."""
+    usual = known.get("distinct-l-diversity")
+    if usual is None or name not in ("l-diversity", "diversity"):
+        return None
+    family = ("distinct-l-diversity (the usual one)", "entropy-l-diversity", "recursive-l-diversity")
+    return f"there are three: {', '.join(family)}; write distinct-l-diversity:{rest or 'l=3'}"
 
 
 def split(text: str, mark: str) -> list[str]:

@@ -127,3 +127,21 @@ def test_hints_name_flags_and_no_parameters_of_python(run, tmp_path):
     assert refused.code == 1
     assert "allow it with --overwrite" in refused.err
     assert "overwrite=True" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["attack", "table.csv"], "write `indistinct attack all table.csv …`, or one attack such as record-linkage"),
+        (["attack", "table.csv", "all"], "write `indistinct attack all table.csv …`, or one attack such as"),
+        (["serve", "--port", "abc"], "'--port': expected a whole number\n"),
+        (["serve", "--idle", "abc"], "'--idle': expected a number\n"),
+        (["scan", "table.csv", "--fail-on", "leaks"], "'--fail-on': 'leaks' is not one of 'leak', 'suspicion'\n"),
+    ],
+)
+def test_what_is_written_in_the_wrong_place_says_what_is_expected(run, tmp_path, monkeypatch, arguments, words):
+    (tmp_path / "table.csv").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    ran = run(*arguments)
+    assert ran.code in (1, 2)
+    assert words in ran.err

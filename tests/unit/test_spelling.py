@@ -68,7 +68,7 @@ def test_and_joins_models():
     ("text", "hint"),
     [
         ("k-anonimity:k=5", "did you mean 'k-anonymity'?"),
-        ("k-anonymity", "write k-anonymity:k=…"),
+        ("k-anonymity", "for example k-anonymity:k=5"),
         ("k-anonymity:kk=5", "did you mean 'k'?"),
         ("k-anonymity:k", None),
         ("k-anonymity:k=5,k=6", None),
@@ -104,3 +104,13 @@ def test_a_number_that_may_be_a_word_names_the_word():
         parse_algorithm("datafly:outliers=none")
     assert refused.value.parameter == "outliers"
     assert "must be k, or a number" in refused.value.message
+
+
+@pytest.mark.parametrize("name", ["l-diversity:l=3", "diversity:l=3"])
+def test_a_name_that_three_models_share_names_all_of_them(name):
+    with pytest.raises(ParameterError) as caught:
+        parse_model(name)
+    assert caught.value.hint == (
+        "there are three: distinct-l-diversity (the usual one), entropy-l-diversity, recursive-l-diversity; "
+        "write distinct-l-diversity:l=3"
+    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
+from indistinct.cli.failures import name_attack
 from indistinct.cli.linked import attack_linked, is_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, refuse_most_below, share_options
 from indistinct.cli.published_file import published_file
@@ -101,6 +102,8 @@ def _check(name: str, *, by: Path | None) -> None:
     from indistinct.evaluation.attack.registry import parse_attack
 
     if name != EVERY:
+        if Path(name).suffix and Path(name).is_file():
+            raise ParameterError("the attack is not named", hint=name_attack(name))
         parse_attack(name)
     if by is None:
         raise ParameterError("no original is given", hint="name the table before publishing with --original")

@@ -184,6 +184,9 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
         return f"there is no option {option}", f"write {INSTEAD[option].format(value)}"
     message: Any = getattr(error, "format_message", error.__str__)
     written = str(message()).rstrip(".")
+    if arguments[:1] == ["attack"] and "RELEASE" in written and len(arguments) > 1:
+        return "the attack is not named", name_attack(arguments[1])
+    written = _in_plain_words(written)
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", written)
     if extra is None:
         return written, None
@@ -193,6 +196,30 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
         f"{extra[1]} {'are' if several else 'is'} not expected here",
         None if flag is None else f"separate columns by commas: {flag} {','.join(values)}",
     )
+
+
+def name_attack(release: str) -> str:
+    """Return the hint where a file stands in the place of an attack."""
+    return f"write `indistinct attack all {release} …`, or one attack such as record-linkage in place of all"
+
+
+PLAIN = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "expected a whole number",
+    "Input should be a valid number, unable to parse string as a number": "expected a number",
+}
+"""What readers of flags say, and the plain words for it."""
+
+
+def _in_plain_words(written: str) -> str:
+    """Return a message about the value of a flag in plain words.
+
+    >>> _in_plain_words("Invalid value for '--port': Value error, 'x' is not one of 'a', 'b'")
+    "Invalid value for '--port': 'x' is not one of 'a', 'b'"
+    """
+    for theirs, ours in PLAIN.items():
+        written = written.replace(theirs, ours)
+    return written
 
 
 def _split_list(arguments: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -32,7 +32,11 @@ def command(
         typer.Option("--jobs", metavar="DIR", help="Private folder where decisions are saved."),
     ] = None,
     save: Annotated[
-        bool, typer.Option("--save/--no-save", help="Save decisions; rows of tables are never saved.")
+        bool,
+        typer.Option(
+            "--save/--no-save",
+            help="Save decisions; rows are saved only if 'Save a copy of the table with the job' is ticked.",
+        ),
     ] = True,
     idle: Annotated[
         float, typer.Option("--idle", metavar="HOURS", help="End sessions that were not used for this long.")

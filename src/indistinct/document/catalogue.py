@@ -177,7 +177,7 @@ def require_language(language: str) -> None:
     if language not in LANGUAGES:
         raise ParameterError(
             f"`language` must be one of {', '.join(LANGUAGES)}; got {language!r}",
-            hint="de is German, for the external edition of a report",
+            hint="en is English, de is German",
         )
 
 

@@ -124,5 +124,6 @@ def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
     if column.points_at_rows(rows):
         notes.append("an attacker who knows it finds the row: round it, or make it identifier or quasi")
     if unused and column.hierarchy is not None:
-        notes.append(f"for algorithms that publish intervals: hierarchy = {inline(column.hierarchy.to_json())}")
+        spelled = inline(column.hierarchy.to_json())
+        notes.append(f"for algorithms that publish levels of a hierarchy, such as optimal: hierarchy = {spelled}")
     return "; ".join(notes)

@@ -106,7 +106,8 @@ def _people_ids(policy: LinkedPolicy, people: pa.Table) -> pa.ChunkedArray:
         )
     if len(ids) < policy.model.k:
         raise InfeasibleError(
-            f"k = {policy.model.k} but the people table has {len(ids):,} people", hint=f"k at most {len(ids)}"
+            f"k = {policy.model.k} but the people table has {len(ids):,} people",
+            hint=f"choose a k of at most {len(ids)}",
         )
     return ids
 

@@ -155,7 +155,29 @@ def _hint_for_name(what: Callable[..., Any], known: Mapping[str, inspect.Paramet
         for kind in _classes_in(hints.get(name, Any)):
             if is_dataclass(kind) and unknown in {field.name for field in fields(kind)}:
                 return f"write {name}={kind.__name__}({unknown}=…)"
+    for name in names:
+        for kind in _classes_in(hints.get(name, Any)):
+            made = _named_after(kind, unknown)
+            if made is not None:
+                written = repr(value) if isinstance(value, int | float) else "…"
+                others = [f"{each}=…" for each in required_fields(made) if each != unknown]
+                return f"write {name}={made.__name__}({', '.join([*others, f'{unknown}={written}'])})"
     return f"it takes {', '.join(names)}; see help({what.__name__})" if names else "it takes nothing"
+
+
+def _named_after(kind: type, parameter: str) -> type | None:
+    """Return the simplest kind of a value that is named after a parameter, such as k-anonymity for k."""
+    known = [kind]
+    for each in known:
+        known += [one for one in each.__subclasses__() if one not in known]
+    named = [
+        each
+        for each in known
+        if is_dataclass(each)
+        and f"-{parameter}-" in f"-{getattr(each, 'name', '')}-"
+        and parameter in required_fields(each)
+    ]
+    return min(named, key=lambda each: (len(required_fields(each)), each.__name__), default=None)
 
 
 def _hint_for_place(

@@ -72,7 +72,7 @@ class DistinctLDiversity(SensitiveModel):
         most = int(self.achieved(whole)["l"])
         raise InfeasibleError(
             f"l = {self.l} but column {self.sensitive!r} has only {most} distinct value(s)",
-            hint=f"l at most {most}",
+            hint=f"choose an l of at most {most}; with {most} every class has all values",
             feasible=Feasible({"l": most}, column=self.sensitive),
         )
 

@@ -72,7 +72,7 @@ class KAnonymity(Model):
         if 0 < whole.rows < self.k:
             raise InfeasibleError(
                 f"k = {self.k} but the table has {whole.rows} row(s)",
-                hint=f"k at most {whole.rows}",
+                hint=f"choose a k of at most {whole.rows}; with {whole.rows} all rows form one class",
                 feasible=Feasible({"k": whole.rows}),
             )
 

@@ -181,13 +181,13 @@ class KMap(Model):
             largest = self._largest(rows, self.sample_size or rows)
             raise InfeasibleError(
                 f"k = {self.k} needs {needed} rows in every class and the table has {rows}",
-                hint=f"k at most {largest}",
+                hint=f"choose a k of at most {largest}; with {largest} all rows form one class",
                 feasible=Feasible({"k": largest}),
             )
         most = int(sample_and_population(self, whole)[1].max())
         raise InfeasibleError(
             f"k = {self.k} but the population has {most:,} people",
-            hint=f"k at most {most}",
+            hint=f"choose a k of at most {most}; with {most} all rows form one class",
             feasible=Feasible({"k": most}),
         )
 

@@ -160,7 +160,7 @@ class SubsetAnonymity(Model):
         if 0 < members < self.k:
             raise InfeasibleError(
                 f"k = {self.k} but the table has {members} {whole.unit}",
-                hint=f"k at most {members}",
+                hint=f"choose a k of at most {members}",
                 feasible=Feasible({"k": members}),
             )
 

@@ -90,6 +90,6 @@ class XYAnonymity(Model):
         most = int(self.achieved(whole)["k"])
         raise InfeasibleError(
             f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
-            hint=f"k at most {most}",
+            hint=f"choose a k of at most {most}; with {most} every class has all values",
             feasible=Feasible({"k": most}),
         )

@@ -233,7 +233,8 @@ def nul_error() -> InputError:
     """Return the error for a file that is not text in the encoding it was read in."""
     return InputError(
         "the file holds NUL bytes, so it is not text in this encoding",
-        hint='if it is UTF-16 without a byte order mark, pass encoding="utf-16-le"',
+        hint="check that it is a text file and not a picture or a workbook; if it is UTF-16 without a byte order mark, "
+        'declare it: --encoding utf-16-le, or encoding="utf-16-le" in Python',
     )
 
 

@@ -190,6 +190,12 @@ K = ind.KAnonymity(2)
 MISTAKES = {
     "models=": (lambda: ind.anonymize(TABLE, SCHEMA, models=K), "takes no 'models'", "did you mean 'model'?"),
     "models list": (lambda: ind.anonymize(TABLE, SCHEMA, models=[K, K]), "takes no 'models'", "join several models"),
+    "k to the verb": (lambda: ind.anonymize(TABLE, SCHEMA, k=5), "takes no 'k'", "write model=KAnonymity(k=5)"),
+    "l to the verb": (
+        lambda: ind.anonymize(TABLE, SCHEMA, l=3),
+        "takes no 'l'",
+        "write model=DistinctLDiversity(l=3)",
+    ),
     "third argument": (lambda: ind.anonymize(TABLE, SCHEMA, K), "takes 2 arguments without a name", "write model=…"),
     "third text": (lambda: ind.anonymize(TABLE, SCHEMA, "k-anonymity:k=2"), "without a name; got 3", "write model=…"),
     "class": (lambda: ind.anonymize(TABLE, SCHEMA, model=ind.KAnonymity), "the class KAnonymity", "KAnonymity(k=…)"),

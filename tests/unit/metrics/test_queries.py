@@ -58,7 +58,9 @@ def test_a_query_may_be_built():
         ("SELECT COUNT(*), AVG(age)", "one aggregate"),
         ("SELECT sex, COUNT(*)", "without an aggregate"),
         ("SELECT AVG(age * 2)", "computes nothing"),
-        ("SELECT MEDIAN(age)", "aggregates one column"),
+        ("SELECT MEDIAN(age)", "aggregates one column, without computing from it; got MEDIAN"),
+        ("SELECT MEAN(age)", "without computing from it; got MEAN"),
+        ("SELECT SUM(age) + 1", "aggregates one column, without computing from it\n"),
         ("SELECT COUNT(*) WHERE age = sex", "constants"),
         ('SELECT COUNT(*) WHERE sex = "m"', "double quotes"),
         ("SELECT COUNT(*) WHERE age = NULL", "NULL"),
@@ -275,3 +277,9 @@ def test_ranges_of_single_columns_are_attained_by_all_rows_that_show_them():
     assert (found.value, found.exact) == (36, True)
     part = ind.query(release, "SELECT MAX(age) WHERE ill = 'y'")
     assert part.low <= 36 <= part.high
+
+
+def test_a_mean_that_sql_does_not_have_is_written_as_avg():
+    with pytest.raises(ind.InputError) as caught:
+        parse_query("SELECT MEAN(age)")
+    assert caught.value.hint == "write AVG; known are COUNT, SUM, AVG, MIN and MAX of one column"

@@ -202,19 +202,35 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("model", "sentence", "hint"),
         [
-            (KAnonymity(50), "k = 50 but the table has 12 row(s)", "k at most 12"),
-            (AlphaK("s", 1, 50), "k = 50 but the table has 12 row(s)", "k at most 12"),
+            (
+                KAnonymity(50),
+                "k = 50 but the table has 12 row(s)",
+                "choose a k of at most 12; with 12 all rows form one class",
+            ),
+            (
+                AlphaK("s", 1, 50),
+                "k = 50 but the table has 12 row(s)",
+                "choose a k of at most 12; with 12 all rows form one class",
+            ),
             (
                 AlphaK("s", 0.5, 2),
                 "alpha = 0.5 but one protected value of column 's' takes 7 of the table's 12 rows",
                 "alpha at least 7/12 (about 0.5833)",
             ),
-            (XYAnonymity("s", 5), "k = 5 but there are only 3 distinct value(s) of 's'", "k at most 3"),
-            (DistinctLDiversity("s", 5), "l = 5 but column 's' has only 3 distinct value(s)", "l at most 3"),
+            (
+                XYAnonymity("s", 5),
+                "k = 5 but there are only 3 distinct value(s) of 's'",
+                "choose a k of at most 3; with 3 every class has all values",
+            ),
+            (
+                DistinctLDiversity("s", 5),
+                "l = 5 but column 's' has only 3 distinct value(s)",
+                "choose an l of at most 3; with 3 every class has all values",
+            ),
             (
                 RecursiveLDiversity("s", 3, 5),
                 "l = 5 but column 's' has only 3 distinct value(s)",
-                "l at most 3",
+                "choose an l of at most 3; with 3 every class has all values",
             ),
             (
                 RecursiveLDiversity("s", 3.5, 3),

@@ -40,7 +40,7 @@ from indistinct.release.verification.evidence import (
 )
 from indistinct.release.verification.in_buckets import EvidenceInBuckets
 from indistinct.release.verification.population import people_by_label
-from indistinct.schema import Schema
+from indistinct.schema import NAME_QUASI, Schema
 from indistinct.tables.domain import Kind
 from indistinct.view.bucket_evidence import require_in_original
 
@@ -334,9 +334,7 @@ def _by_people(
 
 def _require(shows: Schema, columns: Sequence[str], called: str = "table") -> None:
     if not shows.quasi:
-        raise SchemaError(
-            "the schema names no quasi-identifier", hint="name the columns that others may know about a person"
-        )
+        raise SchemaError("the schema names no quasi-identifier", hint=NAME_QUASI)
     require_columns((*shows.quasi, *shows.sensitive), columns, table=called)
 
 

@@ -215,7 +215,7 @@ def _singling_out(
     elif published is not None and (published.least or not own):
         found = "failed" if published.least else "passed" if not published.most else "not checkable"
         columns = ", ".join(map(repr, published.columns))
-        note = f"members who are unique on the unmodified columns with their class: {columns}"
+        note = f"members who are unique on the unmodified columns that are not sensitive, with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
         found, note = (

@@ -26,7 +26,8 @@ LIMITS = {
     "average": "average risk of an attacker",
     "at_risk": "share of members above the threshold",
     "uniques": "share of members who are alone in their class",
-    "published_uniques": "share of members who are unique on unmodified columns with their class",
+    "published_uniques": "share of members who are unique on unmodified columns that are not sensitive, with their "
+    "class",
     "population_uniques": "estimated share of the population that is unique",
     "homogeneous": "share of members whose class has one sensitive value only",
     "largest_share": "largest share of a sensitive value in a class",

@@ -99,13 +99,19 @@ def _query(select: Any, exp: Any) -> Query:
     return Query(*_aggregate(aggregates[0], exp), where=condition, groups=groups)
 
 
+MEANS = ("MEAN", "AVERAGE")
+"""Names of the mean that SQL does not have."""
+
+
 def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
     kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
+        written = _function_of(tree, exp)
+        got = "" if written is None or name is not None else f"; got {written}"
         raise InputError(
-            "a query aggregates one column, without computing from it",
-            hint="COUNT(*), COUNT(column), SUM(column), AVG(column), MIN(column) or MAX(column)",
+            f"a query aggregates one column, without computing from it{got}",
+            hint=("write AVG; " if written in MEANS else "") + "known are COUNT, SUM, AVG, MIN and MAX of one column",
         )
     if isinstance(tree.this, exp.Distinct):
         raise _refusal("DISTINCT")
@@ -114,6 +120,13 @@ def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
             raise InputError(f"{name} needs a column", hint=f"for example {name}(age)")
         return name, None
     return name, _column(tree.this, exp)
+
+
+def _function_of(tree: Any, exp: Any) -> str | None:
+    """Return the name of the function that was written; None where it is none."""
+    if isinstance(tree, exp.Anonymous):
+        return str(tree.name).upper()
+    return str(tree.sql_name()) if isinstance(tree, exp.Func) else None
 
 
 def _column(tree: Any, exp: Any) -> str:

@@ -85,7 +85,8 @@ def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget
         raise SchemaError(
             "people of several releases are compared by the columns that tell people apart, and none has the role "
             "person",
-            hint="give such a column the role person (--person, or `person` in a schema) when a recoding is searched",
+            hint="give the column that identifies people the role person: --person COLUMN, or `person` in a schema, "
+            "when a recoding is searched",
         )
     ledger = None if history.ledger is None else Path(history.ledger)
     key = new_key() if ledger is None else open_ledger(ledger, create=True).key

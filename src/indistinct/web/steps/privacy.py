@@ -156,11 +156,13 @@ def check_model(model: Model, session: Session) -> None:
             raise FieldError(
                 "l",
                 f"{name} has {number(distinct[name])} different values, so that l cannot be {number(asked)}",
-                hint=f"l at most {number(distinct[name])}",
+                hint=f"choose an l of at most {number(distinct[name])}",
             )
     asked = arguments.get("k")
     if asked is not None and model.smallest == asked and members is not None and asked > members:
-        raise FieldError("k", f"k = {asked:,}, but the table has {members:,} {unit}", hint=f"k at most {members:,}")
+        raise FieldError(
+            "k", f"k = {asked:,}, but the table has {members:,} {unit}", hint=f"choose a k of at most {members:,}"
+        )
 
 
 def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
