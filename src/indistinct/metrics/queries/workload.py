@@ -314,7 +314,9 @@ def _check(
 ) -> None:
     """Raise unless queries can be drawn: about published columns, with each argument in its range."""
     if not names:
-        raise ParameterError("queries need at least one column; got none", hint=f"choose among {', '.join(schema.published)}")
+        raise ParameterError(
+            "queries need at least one column; got none", hint=f"choose among {', '.join(schema.published)}"
+        )
     for name, times in Counter(names).items():
         if times > 1:
             raise ParameterError(f"`columns` names {name!r} twice", hint="name each column once")
