@@ -121,7 +121,7 @@ def label_offsets(
     return OffsetLabels(np.where(meet, whole.low, labels_low), np.where(meet, whole.high, labels_high))
 
 
-def _any_of_class(rows: Codes | Mask, classes: Codes) -> Codes:
+def _any_of_class(rows: Codes | Mask, classes: Codes) -> Mask:
     marked = np.zeros(int(classes.max(initial=0)) + 1, dtype=bool)
     marked[classes[rows]] = True
     return marked[classes]
