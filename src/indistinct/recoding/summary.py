@@ -93,7 +93,7 @@ class ColumnSummary:
     def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Mask:
         """Return whether the published value `codes[i]` covers rank `ranks[i]`: whether it is true of such a row.
 
-        `floor` is the first rank that is a value: a lower one is a missing cell, which `absent` decides.
+        `floor` is the first rank that is a value; a lower one is a missing cell, which ranges cover where `absent`.
         """
         if self.members is not None:
             indptr, members = self.members
@@ -357,7 +357,7 @@ def _published_range(
     return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
 
 
-def _differs(key: Array) -> Codes:
+def _differs(key: Array) -> Mask:
     if key.dtype.kind == "f":
         return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
     return key[1:] != key[:-1]
