@@ -205,6 +205,7 @@ def _text(content: bytes) -> str:
 
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
+    """Return an entry of an archive as parsed XML; raise `InputError` if it is malformed, or too large."""
     content = _bytes(archive, name, path, most=MOST_XML)
     try:
         return parse_xml(content, f"{name} in {path}")

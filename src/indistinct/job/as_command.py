@@ -253,6 +253,7 @@ def _of_all(text: str) -> str:
 
 
 def _output(policy: Policy) -> Flags:
+    """Yield the flags for the output of a policy, each with its value; a database's address is without its password."""
     output = policy.output
     if output.database is not None:
         yield ("--output", without_password(output.database.database))

@@ -11,8 +11,10 @@ import secrets
 import shutil
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +122,7 @@ def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in _texts(job).items():
-            archive.writestr(zipfile.ZipInfo(name), text)
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
         if rows is not None:
             archive.write(rows, f"{ROWS}/{rows.name}")
     return made.getvalue()
@@ -131,14 +133,14 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
     wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
     try:
         with zipfile.ZipFile(path) as archive:
-            texts = {name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()}
+            job = _job_of({name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()})
             inside = [each for each in archive.namelist() if each.startswith(f"{ROWS}/") and not each.endswith("/")]
             rows = None
             if inside:
                 rows = into / Path(inside[0]).name
                 _write_private(rows, _part(archive, inside[0], most=most))
-        return _job_of(texts), rows
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RuntimeError):
+        return job, rows
+    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, KeyError, ValueError, OSError, RuntimeError):
         raise wrong from None
 
 
@@ -158,7 +160,8 @@ def _texts(job: SavedJob) -> dict[str, str]:
 
 def _job_of(texts: Mapping[str, str]) -> SavedJob:
     document = json.loads(texts[TOLD])
-    if document.get("format") != FORMAT or not isinstance(document.get("told"), dict):
+    wrong = not isinstance(document, dict) or document.get("format") != FORMAT
+    if wrong or not isinstance(document.get("told"), dict):
         raise InputError("another version of indistinct saved this job", hint="open its policy instead")
     return SavedJob(str(document["name"]), texts[POLICY], document["told"])
 

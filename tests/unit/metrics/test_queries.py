@@ -173,6 +173,14 @@ def test_impossible_workloads_are_refused(options):
         ind.Workload.generate(TABLE, SCHEMA, **options)
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"), [([], "at least one column; got none"), (["age", "sex", "age"], "names 'age' twice")]
+)
+def test_columns_of_a_workload_are_named_once(columns, expected):
+    with pytest.raises(ind.ParameterError, match=expected):
+        ind.Workload.generate(TABLE, SCHEMA, columns=columns, attributes=1)
+
+
 @pytest.mark.parametrize("name", ["queries.sql", "queries.csv"])
 def test_a_workload_survives_its_file(tmp_path, name):
     made = ind.Workload.of(["SELECT COUNT(*) WHERE sex = 'a | b'", "SELECT AVG(age)"], weights=[2.5, 1])

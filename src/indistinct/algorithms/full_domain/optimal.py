@@ -37,7 +37,7 @@ from indistinct.algorithms.parameters import METRIC, TIME_LIMIT
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes, Floats, spread
+from indistinct.machine.arrays import Codes, Floats, Mask, spread
 from indistinct.machine.randomness import Secret
 from indistinct.metrics.base import Metric
 from indistinct.metrics.registry import metric_of
@@ -249,7 +249,7 @@ class LatticeSearch:
                 return node
         return None
 
-    def _beats(self, scores: Floats | float, ranks: Codes) -> Codes:
+    def _beats(self, scores: Floats | float, ranks: Codes) -> Mask:
         """Return which scores are better than the best, or equal but for rounding and earlier in the order of nodes."""
         if self.best is None:
             return np.ones(np.shape(scores), dtype=bool)

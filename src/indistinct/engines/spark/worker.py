@@ -122,7 +122,10 @@ class Locating:
             yield from self._carried(kept, keys_of(groups, words), groups, contents).combine_chunks().to_batches()
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that are published, as parcels of parts, with the place of their class and a random word."""
+        """Yield the rows of published classes with their sort keys, packed by part of the output; others are left out.
+
+        A sort key is the place of a row's class, then a word: random, or made of the row's content.
+        """
         if self.class_ids is None:
             raise AssertionError("rows that part are dealt out first")
         for number, read in enumerate(read_rows(batches, self.pieces, self.read)):

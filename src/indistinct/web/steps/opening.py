@@ -298,9 +298,10 @@ def _demo(session: Session) -> None:
 
 
 def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "file", exact: bool = False) -> None:
-    """Begin to open a table; what was decided about columns that are still there is kept if it is the same file.
+    """Open a table in the background as the job; decisions about columns that are still there stay for the same file.
 
-    An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
+    An error is shown at the field `at`. With `exact` the file is read as `reading` says and found results stay;
+    without, the layout that the file shows is added to `reading`.
     """
 
     async def then(found: Look | Sheets | TablesLook) -> None:

@@ -73,13 +73,13 @@ class Sheets:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Where files of a policy may lie: in the folder of the server, or among the uploaded tables."""
+    """The folders in which files of a policy may lie: that of the server, and that of the uploaded tables."""
 
     folder: Path
     uploaded: Path
 
     def has(self, path: Path) -> bool:
-        """Return whether a path leads there."""
+        """Return whether a path leads into one of these folders; an address or standard input does not."""
         place = path.resolve()
         return not is_elsewhere(path) and (place.is_relative_to(self.folder) or place.is_relative_to(self.uploaded))
 
