@@ -254,12 +254,14 @@ def document_table(table: Grid, *, classes: str = "") -> Element:
 
 
 def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
-    """Return an SVG picture that this library drew; its title describes it.
+    """Return an SVG picture that this library drew; its title describes it, and marks of its axes may be `values`.
 
-    The marks of its axes may be `values` of a table.
+    A screen reader reads its title and its description. It skips the marks, which Vega labels in English.
     """
+    drawn = shown_drawing(svg[svg.index("<svg") :].strip(), values=values)
+    opening = drawn[: drawn.index(">")]
     with tag("figure", classes="picture") as figure:
-        html(shown_drawing(svg[svg.index("<svg") :].strip(), values=values), classes="wide")
+        html(drawn if 'role="img"' in opening else drawn.replace("<svg", '<svg role="img"', 1), classes="wide")
         if caption:
             tag("figcaption", caption)
     return figure
