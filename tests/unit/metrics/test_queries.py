@@ -74,7 +74,7 @@ def test_what_a_release_is_not_asked_is_refused(sql, words):
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("SELECT COUNT(*) WHERE name = 'n1'", "points at people"),
+        ("SELECT COUNT(*) WHERE name = 'n1'", "identifies people"),
         ("SELECT AVG(agee)", "does not have"),
         ("SELECT AVG(disease)", "is text"),
         ("SELECT COUNT(*) WHERE age = 'old'", "compares it with something else"),
