@@ -11,14 +11,13 @@ import secrets
 import shutil
 import time
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from lzma import LZMAError
 from pathlib import Path
 from typing import Any
 
 from indistinct.errors import InputError
+from indistinct.tables.extents import ARCHIVE_ERRORS
 
 SUFFIX = ".indistinct"
 """How the file of a saved job ends; it is a zip archive."""
@@ -140,7 +139,7 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
                 rows = into / Path(inside[0]).name
                 _write_private(rows, _part(archive, inside[0], most=most))
         return job, rows
-    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, KeyError, ValueError, OSError, RuntimeError):
+    except (*ARCHIVE_ERRORS, KeyError):
         raise wrong from None
 
 
