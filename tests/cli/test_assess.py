@@ -204,7 +204,7 @@ def test_columns_without_a_role_are_named(run, patients, roles):
     some = ["--identifier", "name", "--quasi", "age,sex", "--sensitive", "disease"]
     found = run("assess", patients, *some, "--weights", "cost")
     assert found.code == 0, found.err
-    assert "no role is given to 'zipcode', 'admitted', which no check looks at" in found.err
+    assert "no role is given to 'zipcode', 'admitted', which no privacy model protects" in found.err
     assert "no role" not in run("assess", patients, *roles).err
 
 

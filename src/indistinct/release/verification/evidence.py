@@ -79,7 +79,7 @@ class Appearance:
             problems.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
             which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
-            problems.append(f"no role is given to {which}, which no check looks at: give it a role, or drop it")
+            problems.append(f"no role is given to {which}, which no privacy model protects: give it a role, or drop it")
         if self.foreign_certificate:
             problems.append("the file was changed after it was certified, or its certificate belongs to another file")
         return tuple(problems)
