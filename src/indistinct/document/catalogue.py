@@ -49,6 +49,7 @@ _SHAPES = {
     "d": r"\d{4}-\d\d-\d\d",
 }
 _SHARE = re.compile(rf"(?<=\(){NUMBER}(?=\))")
+_ENDS_IN_VALUE = re.compile(r"\{\w+\}$")
 _PLACEHOLDER = re.compile(r"\{(\w+)(?::(\w+))?\}")
 _ENTRY = re.compile(r'^(msgid|msgstr) (".*")$|^(".*")$')
 
@@ -119,6 +120,8 @@ class Catalogue:
         if len(text) > MAX_SENTENCE_CHARACTERS:
             return None
         for message in self.patterns:
+            if text.endswith(".") and _ENDS_IN_VALUE.search(message.source):
+                continue  # the full stop ends the sentence and is no part of a value: `translate` tries without it
             matched = message.pattern.fullmatch(text)
             filled = None if matched is None else self._fill(message, matched.groupdict())
             if filled is not None:
