@@ -169,7 +169,8 @@ def _named_after(kind: type, parameter: str) -> type | None:
     """Return the simplest kind of a value that is named after a parameter, such as k-anonymity for k."""
     known: list[type] = [kind] if issubclass(kind, NamedArguments) else []
     for each in known:
-        known.extend(kind for kind in each.__subclasses__() if kind not in known)
+        below: list[type] = each.__subclasses__()
+        known += [one for one in below if one not in known]
     named = [
         each
         for each in known

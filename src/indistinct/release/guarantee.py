@@ -1,4 +1,4 @@
-"""What a certificate says as a whole: whether models are satisfied, and which checks of the file fail beside them."""
+"""What a certificate says as a whole: whether models are satisfied, and which checks of the file fail."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,7 +23,7 @@ def failed_checks(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def guarantee_in_words(*, holds: bool, checks: tuple[str, ...] = ()) -> str:
-    """Return whether a privacy guarantee is satisfied, as a clause; `checks` fail beside models that are satisfied.
+    """Return whether a privacy guarantee is satisfied, as a clause; `checks` fail although models are satisfied.
 
     >>> guarantee_in_words(holds=False, checks=("no-added-rows",))
     'every privacy model is satisfied, but not every check of the file: no-added-rows failed'

@@ -376,7 +376,7 @@ class BucketEvidence:
         return expected_rows(entries, tuples, shared=len(parts) - len(some))
 
     def _coded(self, index: int, names: Sequence[str], *, whole: bool) -> tuple[Codes, Codes]:
-        """Return some attributes of a slice as one code, as `compared` does, once for all slices beside it."""
+        """Return some attributes of a slice as one code, as `compared` does, once for all slices next to it."""
         key = (index, tuple(names), whole)
         if key not in self._codes:
             self._codes[key] = self.compared(self.slices[index], names, whole=whole)

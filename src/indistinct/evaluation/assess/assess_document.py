@@ -293,14 +293,14 @@ def _status(status: str) -> str:
 
 
 OWN = "the profile itself"
-BESIDE_LIMITS = ("promise", "identifiers", "sensitive-column", "identifying-values", "attack")
+WITHOUT_LIMIT = ("promise", "identifiers", "sensitive-column", "identifying-values", "attack")
 """The kinds of lines of a verdict that fail without a limit of the profile."""
 
 
 def limit_grids(found: JsonValues) -> list[Grid]:
     """Return each limit of the profile that a table was assessed by, and what was found; nothing without one.
 
-    What fails beside the limits, such as a sensitive column that points at rows, is a row too.
+    What fails without a limit, such as a sensitive column that points at rows, is a row too.
     """
     gate = found.at("profile")
     if gate is None:
@@ -324,7 +324,7 @@ def limit_grids(found: JsonValues) -> list[Grid]:
             OWN,
         )
         for index, line in enumerate(found.at("verdict")["lines"])
-        if line["state"] == "failed" and line["kind"] in BESIDE_LIMITS
+        if line["state"] == "failed" and line["kind"] in WITHOUT_LIMIT
     ]
     headings = ("limit", "at most", "found", "verdict", "source")
     return [grid(f"Limits of the profile {gate['profile']}", headings, rows, right=("at most", "found"))]
