@@ -13,8 +13,7 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
-from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.algorithms.full_domain.sweep import survey_lattice
+from indistinct.algorithms.full_domain.optimal import Optimal, survey_lattice
 from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.errors import InputError

@@ -52,8 +52,7 @@ def test_every_option_that_help_leaves_out_is_one_of_a_command():
         (["--quasi", "age", "sex", "zipcode"], "separate columns by commas: --quasi age,sex,zipcode"),
         (["--quasi", "age,", "sex"], "separate columns by commas: --quasi age,sex"),
         (["--model", "k=5"], "write k-anonymity:k=5"),
-        (["--model", "l=3"], "write distinct-l-diversity:sensitive=…,l=3"),
-        (["--model", "distinct-l-diversity:l=3"], "write distinct-l-diversity:sensitive=…,l=3"),
+        (["--model", "l=3"], "write distinct-l-diversity:l=3"),
         (["--model", "k-anonymity:k=5", "--suppression", "5%"], '5 % is 0.05; "5 rows" allows 5 rows'),
     ],
 )

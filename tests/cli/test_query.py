@@ -65,7 +65,7 @@ def test_a_workload(ask, folder):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["SELECT AVG(name)"], 1, "points at people"),
+        (["SELECT AVG(name)"], 1, "identifies people"),
         (["SELECT AVG(aeg)"], 1, "did you mean 'age'?"),
         (["SELECT COUNT(*) WHERE age IN (SELECT 1)"], 1, "a subquery"),
         ([], 2, "a query or a workload"),

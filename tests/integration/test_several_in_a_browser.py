@@ -39,7 +39,7 @@ def test_files_dropped_together_become_a_verified_release(page, server, clinic):
     page.choose(role_field(page, "length", "stays"), "insensitive")
     page.wait_for("k asked")
     page.at("privacy")
-    page.wait_for("Whoever knows the columns of a person")
+    page.wait_for("An attacker who knows the columns of a person")
     page.at("search")
     page.wait_for("not said yet")
     assert not page.find("search").is_enabled()

@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
-from indistinct.algorithms.full_domain.sweep import can_sweep, survey_lattice
+from indistinct.algorithms.full_domain.optimal import can_sweep, survey_lattice
 from indistinct.engines import count_source
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.count import Request

@@ -214,7 +214,7 @@ class _Trial:
         """Run an algorithm, a local search from its `start`, and note the result or the reason why there is none."""
         reason, model = self._refusal(algorithm), self.problem.model
         if reason is not None and model.needs_labels:
-            # # A search that judges classes one by one may be given a stronger model that does the same.
+            # A search that judges classes one by one may be given a stronger model that does the same.
             model = model.in_classes()
             reason = None if self._refusal(algorithm, model) is None else reason
         if reason is not None:

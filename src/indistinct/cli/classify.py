@@ -86,7 +86,11 @@ def command(
 
 
 def _describe_learning(table: Path, flags: Flags, release: Path | None) -> "tuple[Policy, Any, dict[str, Any]]":
-    """Return the job, the table and how releases of it are made, or the finished release with its original."""
+    """Return the job, what `classify` learns from, and its arguments for anonymizing training folds.
+
+    Without `release` it learns from the table; with it, from that finished release, which needs no arguments. `table`
+    is the original, or a policy (.toml) that names it.
+    """
     from indistinct.job.published import transform_by_policy
 
     if release is None:

@@ -13,6 +13,8 @@ from indistinct.figures import short
 
 ABSENT = "–"
 """What a table shows where there is no figure."""
+NOTE_END = ";\n"
+"""What separates the notes in the description of a drawing; a note may have a semicolon, but no line break."""
 MAX_ROWS_SHOWN = 30
 """Rows of a table that a terminal or a notebook shows, unless the table says otherwise."""
 Tone = Literal["missing", "warning", "good", "bad"]

@@ -4,10 +4,12 @@ import calendar
 import functools
 import html
 import re
+import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from indistinct.document.blocks import (
+    NOTE_END,
     Block,
     Cell,
     Code,
@@ -27,6 +29,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DRAWN = re.compile(r"(<(text|title)\b[^>]*>)([^<]+)(</\2>)")
 _MARKS = re.compile(r'(<g class="mark-text role-axis-label".*?</g>)', re.DOTALL)
 """The marks of an axis in a drawing."""
+_DESCRIPTION = re.compile(r"(<desc>)([^<]+)(</desc>)")
+_LINE = re.compile(r"(<tspan\b[^>]*>)([^<]*)</tspan>")
+_LINES = re.compile(r"(?:<tspan\b[^>]*>[^<]*</tspan>)+")
+"""A line of a text in a drawing, and all of its lines."""
 _NUMBER_OR_MONTH = re.compile(rf"{NUMBER}|{'|'.join(calendar.month_name[1:])}")
 
 
@@ -113,11 +119,39 @@ class Translation:
 
         def translate(found: re.Match[str], *, mark: bool = False) -> str:
             text = html.unescape(found[3])
-            stays = text in self.own or (mark and not _NUMBER_OR_MONTH.fullmatch(text))
-            said = None if stays else self.catalogue.translate(text)
-            return f"{found[1]}{html.escape(said or text, quote=False)}{found[4]}"
+            stays = mark and not _NUMBER_OR_MONTH.fullmatch(text)
+            return f"{found[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{found[4]}"
 
+        described = _DESCRIPTION.search(svg)
+        notes = html.unescape(described[2]).split(NOTE_END) if described else []
         parts = _MARKS.split(svg) if values else [svg]
-        return "".join(
+        said = "".join(
             _DRAWN.sub(functools.partial(translate, mark=bool(place % 2)), part) for place, part in enumerate(parts)
         )
+        german = html.escape(NOTE_END.join(map(self._drawn, notes)), quote=False)
+        said = _DESCRIPTION.sub(lambda found: f"{found[1]}{german}{found[3]}", said)
+        return _LINES.sub(lambda found: self._lines(found[0], notes), said)
+
+    def _drawn(self, text: str) -> str:
+        """Return a text of a drawing; one that the catalogue does not have is a value."""
+        return text if text in self.own else self.catalogue.translate(text) or text
+
+    def _lines(self, drawn: str, notes: Collection[str]) -> str:
+        """Return the lines of a text of a drawing; each of its `notes` takes as many lines as before."""
+        lines = [html.unescape(line) for _, line in _LINE.findall(drawn)]
+        wrapped: list[str] = []
+        while len(wrapped) < len(lines):
+            rest = lines[len(wrapped) :]
+            counts = (count for count in range(1, len(rest) + 1) if " ".join(rest[:count]) in notes)
+            count = next(counts, 1)
+            wrapped += _wrap(self._drawn(" ".join(rest[:count])), count)
+        translated = iter(wrapped)
+        return _LINE.sub(lambda found: f"{found[1]}{html.escape(next(translated), quote=False)}</tspan>", drawn)
+
+
+def _wrap(text: str, count: int) -> list[str]:
+    """Return a text in a number of lines, as short as they can be."""
+    widths = range(max(1, len(text) // count), len(text) + 2)
+    wraps = (textwrap.wrap(text, width, break_long_words=False) for width in widths)
+    lines = next(lines for lines in wraps if len(lines) <= count)
+    return [*lines, *[""] * (count - len(lines))]

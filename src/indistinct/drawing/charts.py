@@ -11,6 +11,7 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from indistinct.document.blocks import NOTE_END
 from indistinct.document.html import printable
 from indistinct.errors import MissingExtraError
 
@@ -106,7 +107,7 @@ def draw(
     version = alt.SCHEMA_VERSION.rpartition(".")[0]  # vl-convert knows versions without their patch
     drawn = vl_convert.vegalite_to_svg(_clean(spec), vl_version=version, allowed_base_urls=[])
     opening, end, rest = drawn.partition(">")
-    parts = {"title": title, "desc": "; ".join(notes)}
+    parts = {"title": title, "desc": NOTE_END.join(notes)}
     about = "".join(f"<{name}>{escape(printable(text))}</{name}>" for name, text in parts.items())
     return f"{opening}{end}{about}{rest}\n"
 

@@ -17,6 +17,7 @@ EDGES = (1, 2, 3, 4, 5, 6, 8, *(step * 10**power for power in range(9) for step 
 RULE = "#D55E00"
 Sizes = Mapping[int, int]
 BAR_WIDTH, BAR, LABEL = 220, 15, 150
+"""`LABEL` is the room of a label beside its bars, also when it is translated into a longer one."""
 SIDES = ("before", "after")
 Bars = Sequence[tuple[str, float | None, float]]
 """What each pair of bars is about, with its share before, None where it is not known, and after."""
@@ -192,7 +193,7 @@ def _bars(bars: Bars, *, title: str, sides: Sequence[str]) -> "list[alt.Chart]":
         if share is not None
     ]
     colours = [COLOURS[1 - SIDES.index(side)] for side in sides]
-    y = alt.Y("about:N", sort=names, title=None).axis(labelLimit=LABEL, labelFontSize=12)
+    y = alt.Y("about:N", sort=names, title=None).axis(labelLimit=LABEL, minExtent=LABEL, labelFontSize=12)
     offset = alt.YOffset("side:N", sort=list(sides)).scale(domain=list(sides))
     x = alt.X("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", tickCount=5, grid=True, gridColor="#ddd")
     colour = alt.Color("side:N", sort=list(sides)).scale(domain=list(sides), range=colours)

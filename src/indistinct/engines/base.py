@@ -335,8 +335,8 @@ def without_password(address: str) -> str:
     plain = PLACE.fullmatch(netloc) and VALUE.fullmatch(path) and all(VALUE.fullmatch(value) for _, value in options)
     if not plain or "@" in address.replace(parts.netloc, "", 1):
         return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
-    told = "&".join(f"{key}={value}" for key, value in options)
-    return f"postgresql://{netloc.removeprefix('@')}{path}" + (f"?{told}" if told else "")
+    query = "&".join(f"{key}={value}" for key, value in options)
+    return f"postgresql://{netloc.removeprefix('@')}{path}" + (f"?{query}" if query else "")
 
 
 @runtime_checkable

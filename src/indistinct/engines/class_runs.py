@@ -94,7 +94,7 @@ class _Cursor:
     words: pa.ChunkedArray | None = None
 
     def up_to(self, end: str | None) -> Iterator[ClassRows]:
-        """Yield the classes whose words come before an end; all that are left if there is none."""
+        """Yield the unread classes whose words are less than `end`, all if it is None, and move past them."""
         while True:
             if self.left is None:
                 if self.next == len(self.pieces) or (end is not None and self.pieces[self.next].first >= end):

@@ -121,8 +121,8 @@ class PeopleWords:
         return PeopleSeen(unite_words(map(look, batches)), absent)
 
     def _word(self, texts: tuple[str | None, ...]) -> int:
-        told = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), key=self.key, digest_size=WORD_BYTES)
-        return int.from_bytes(told.digest(), "little")
+        hashed = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), key=self.key, digest_size=WORD_BYTES)
+        return int.from_bytes(hashed.digest(), "little")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.encode import check_finite
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes, run_starts, starts_of
+from indistinct.machine.arrays import Codes, Mask, run_starts, starts_of
 from indistinct.tables.dictionaries import share_dictionary
 from indistinct.tables.domain import Domain, plain_column
 
@@ -46,7 +46,7 @@ class KeySets:
         own = [each.astype(np.uint64) for each in sets.values()]
         return cls(of_node, starts_of([len(each) for each in own]), np.concatenate(own))
 
-    def hold(self, nodes: Codes, keys: Codes) -> Codes:
+    def hold(self, nodes: Codes, keys: Codes) -> Mask:
         """Return whether each key is in the set of its node, which must have one."""
         size = np.uint64(1 + max(int(self.members.max(initial=0)), int(keys.max(initial=0))))
         owners = np.repeat(np.arange(len(self.starts) - 1, dtype=np.uint64), np.diff(self.starts))
@@ -197,7 +197,10 @@ class Within:
 
 
 def rows_within(keys: Codes, tree: KeyTree, ranges: KeyRanges) -> Within:
-    """Return the counts of one batch for one range in each open part."""
+    """Count the rows of one batch whose key is in their part's range, by bucket; find the largest key before it.
+
+    Passes narrow the range, bucket by bucket, until the median of each part is known.
+    """
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(ranges.column))
     before, led = np.zeros(len(rows), dtype=np.uint64), np.zeros(len(rows), dtype=bool)
     some = keys[order, ranges.column[owners]]

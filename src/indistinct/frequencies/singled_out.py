@@ -22,7 +22,7 @@ from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import Grouping, encode_column, from_dictionary, group_rows, pack
 from indistinct.frequencies.value import CLASS, Key
-from indistinct.machine.arrays import Codes, is_large, spread
+from indistinct.machine.arrays import Codes, Mask, is_large, spread
 
 MAX_ROW_PAIRS = 1_000_000_000
 """Rows times pairs of columns that are counted. With more, only pairs of the columns with the most values are."""
@@ -154,7 +154,7 @@ def _number_of_sets(columns: int, *, with_class: bool) -> int:
     return (columns * (columns + 1) // 2 + (columns > 2)) * (1 + with_class)
 
 
-def _explain(counting: "_Counting", alone: Codes) -> tuple[dict[Key, int], int]:
+def _explain(counting: "_Counting", alone: Mask) -> tuple[dict[Key, int], int]:
     """Return the sets of columns with the most of the `alone` members, and the number of sets that were counted.
 
     Columns come first, then pairs until every entry that is alone is explained, then all columns together.
@@ -187,13 +187,13 @@ class _Sets:
     def __init__(self, counting: "_Counting") -> None:
         self.counting = counting
         self.alone: dict[Key, int] = {}
-        self.single: dict[Key, Codes] = {}
+        self.single: dict[Key, Mask] = {}
         self.union = self.plain = np.zeros(
             len(counting.owners), dtype=bool
         )  # on any set, and on sets without the class
         self.counted = 0
 
-    def add(self, names: Key, mask: Codes, *, with_class: bool) -> None:
+    def add(self, names: Key, mask: Mask, *, with_class: bool) -> None:
         """Add a set and its unique entries; it is kept unless a part of it explains all of them."""
         key = (CLASS, *names) if with_class else names
         parts = [part for part in parts_of_set(key) if part in self.single]
@@ -308,13 +308,13 @@ class _Counting:
             names = names[:-1]
         return names
 
-    def members(self, entries: Codes) -> int:
+    def members(self, entries: Mask) -> int:
         """Return the number of members of some entries."""
         if not self.people:
             return int(np.count_nonzero(entries))
         return int(np.count_nonzero(np.bincount(self.owners[entries])))
 
-    def alone_on(self, *names: str, with_class: bool = False) -> Codes:
+    def alone_on(self, *names: str, with_class: bool = False) -> Mask:
         """Return which entries are unique on some columns, together with the class if requested."""
         columns, sizes = [self.codes[name] for name in names], [self.sizes[name] for name in names]
         if with_class and self.classes is not None:
@@ -342,7 +342,7 @@ class _Counting:
         joined = group_rows([self.classes, codes], [int(self.classes.max(initial=0)) + 1, size])
         return joined.group_ids(), len(joined)
 
-    def alone_on_pair(self, pair: tuple[str, str], *, with_class: bool = False) -> Codes:
+    def alone_on_pair(self, pair: tuple[str, str], *, with_class: bool = False) -> Mask:
         """Return which entries are unique on two columns, together with the class if requested."""
         outer, inner = pair
         if not is_large(len(self.owners)):

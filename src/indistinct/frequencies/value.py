@@ -41,10 +41,7 @@ class Histogram:
     pairs: tuple[Codes, Codes] | None = None
 
     def owners(self) -> Codes:
-        """Return the histogram of merged classes.
-
-        Class `i` becomes part of `class_ids[i]`, or is left out if that is negative.
-        """
+        """Return the class of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def regroup(self, class_ids: Codes, size: int) -> "Histogram":

@@ -7,7 +7,6 @@ unpacked under a path that the archive chooses.
 import csv
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from indistinct.recoding.columns import Bounds
 from indistinct.schema import Role
 from indistinct.tables.addresses import check_ordinary
 from indistinct.tables.dialect import encodings_of
+from indistinct.tables.extents import ARCHIVE_ERRORS
 from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.xml_documents import parse_xml
 
@@ -173,7 +173,7 @@ def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipf
             yield archive
     except FileNotFoundError:
         raise InputError(f"there is no file {path}", hint="check the path") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
+    except ARCHIVE_ERRORS:
         raise InputError(
             f"{path} cannot be read as a project of ARX", hint="it is a zip archive: check that it was copied whole"
         ) from None
@@ -205,6 +205,7 @@ def _text(content: bytes) -> str:
 
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
+    """Return an entry of an archive as parsed XML; raise `InputError` if it is malformed, or too large."""
     content = _bytes(archive, name, path, most=MOST_XML)
     try:
         return parse_xml(content, f"{name} in {path}")

@@ -15,7 +15,7 @@ import numpy as np
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Key
 from indistinct.inspection.unique_sets import ColumnSet, MinimalUniques, minimal_uniques
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 
 SIZE = 3
 """Largest combination of columns that is checked by default."""
@@ -189,7 +189,7 @@ class _Whole:
     def __init__(self, columns: Mapping[str, Codes], people: Codes | None, rows: int) -> None:
         self.columns, self.people, self.rows = columns, people, rows
         self.members = rows if people is None else int(np.count_nonzero(np.bincount(people)))
-        self.known: dict[tuple[str, ...], Codes] = {}
+        self.known: dict[tuple[str, ...], Mask] = {}
 
     def recount(self, sets: Sequence[ColumnSet]) -> tuple[ColumnSet, ...]:
         """Return column sets with their figures among all, those that single out most first."""
@@ -204,7 +204,7 @@ class _Whole:
                 minimal &= ~self._alone(part)
         return ColumnSet(names, self._members(alone), self._members(minimal))
 
-    def _alone(self, names: tuple[str, ...]) -> Codes:
+    def _alone(self, names: tuple[str, ...]) -> Mask:
         """Return which rows have values in some columns that only their own person has."""
         if names not in self.known:
             codes = [self.columns[name] for name in names]
@@ -213,7 +213,7 @@ class _Whole:
             self.known[names] = _alone_by_counting(codes, sizes) if few else self._alone_by_sorting(codes, sizes)
         return self.known[names]
 
-    def _alone_by_sorting(self, codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+    def _alone_by_sorting(self, codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
         grouping = group_rows(codes, sizes)
         owners = np.arange(self.rows) if self.people is None else self.people
         own, starts = owners[grouping.order], grouping.starts[:-1]
@@ -222,13 +222,13 @@ class _Whole:
         mask[grouping.order] = np.repeat(single, grouping.counts)
         return mask
 
-    def _members(self, rows: Codes) -> int:
+    def _members(self, rows: Mask) -> int:
         if self.people is None:
             return int(rows.sum())
         return int(np.count_nonzero(np.bincount(self.people[rows])))
 
 
-def _alone_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Codes:
+def _alone_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
     """Return which rows have a unique vector, by a table of counts where there are not many vectors."""
     cells = np.ravel_multi_index([each.astype(np.int64) for each in codes], sizes)
     return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)

@@ -1,1 +1,1 @@
-"""A job: a policy with its sources, and how it runs."""
+"""Anonymization jobs: a policy (table, roles, privacy model, algorithm, output), its sources, and how it runs."""

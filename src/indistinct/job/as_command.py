@@ -53,8 +53,8 @@ def command_of(policy: Policy) -> str:
     ]
     unsaid = words_of_unsaid(flags)
     if unsaid:
-        told = "\n".join(f"#   {each}" for each in unsaid)
-        return f"# Flags cannot say all of it:\n{told}\n# Save policy.toml next to the table, and run\n{BY_POLICY}\n"
+        notes = "\n".join(f"#   {each}" for each in unsaid)
+        return f"# Flags cannot say all of it:\n{notes}\n# Save policy.toml next to the table, and run\n{BY_POLICY}\n"
     lines = [f"indistinct anonymize {shlex.quote(_source(policy))}", *write_flags(flags)]
     return "".join(f"{line}\n" for line in _left_out(policy)) + " \\\n  ".join(lines) + "\n"
 
@@ -253,6 +253,7 @@ def _of_all(text: str) -> str:
 
 
 def _output(policy: Policy) -> Flags:
+    """Yield the flags for the output of a policy, each with its value; a database's address is without its password."""
     output = policy.output
     if output.database is not None:
         yield ("--output", without_password(output.database.database))

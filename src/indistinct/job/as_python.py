@@ -111,8 +111,8 @@ def _place(policy: Policy) -> str:
 def _opening(policy: Policy) -> Arguments:
     database = policy.input.database
     named = {} if database is None else {"table": database.table, "query": database.query}
-    told = {key: value for key, value in named.items() if value is not None}
-    return {key: _literal(value) for key, value in (told | to_options(policy.input.reading)).items()}
+    options = {key: value for key, value in named.items() if value is not None}
+    return {key: _literal(value) for key, value in (options | to_options(policy.input.reading)).items()}
 
 
 def _options(policy: Policy) -> dict[str, str]:

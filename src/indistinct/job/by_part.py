@@ -276,14 +276,14 @@ def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
             hint=f"`suppression={share}` (--suppression {share}) allows them; or search a new recoding on this table",
             feasible=Feasible(share=share),
         )
-    told: list[str] = []
+    sentences: list[str] = []
     if total["uncovered"]:
         words = "{rows_suppressed} row(s) that the recoding does not cover are suppressed"
-        told.append(Sentence(words, rows_suppressed=total["uncovered"]))
+        sentences.append(Sentence(words, rows_suppressed=total["uncovered"]))
     if total["broken"]:
         words = "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are suppressed"
-        told.append(Sentence(words, classes=total["broken"], rows_suppressed=total["dropped"]))
-    return told
+        sentences.append(Sentence(words, classes=total["broken"], rows_suppressed=total["dropped"]))
+    return sentences
 
 
 def _about(job: Job, source: Any, warnings: tuple[str, ...], *, algorithm: str | None = None) -> About:

@@ -46,8 +46,8 @@ class DbtTest:
     @property
     def text(self) -> str:
         """The file of the test."""
-        told = "classes of a published table that break it; no row means that it holds"
-        lines = [f"{{# {self.model}: {told} #}}", f"{{% test {self.name}(model) %}}"]
+        meaning = "classes of a published table that break it; no row means that it holds"
+        lines = [f"{{# {self.model}: {meaning} #}}", f"{{% test {self.name}(model) %}}"]
         for number, (dialect, query) in enumerate(self.queries.items()):
             lines += [f"{{% {'elif' if number else 'if'} target.type == '{dialect}' %}}", query]
         known = ", ".join(self.queries)
@@ -86,8 +86,8 @@ def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTes
         else:
             refused[model.spec()] = query.reason
     if not tests:
-        told = "; ".join(f"{spec}: {reason}" for spec, reason in refused.items()) or "the policy names no model"
-        raise ParameterError(f"no test can be written: {told}", hint="`indistinct verify` checks every model")
+        reasons = "; ".join(f"{spec}: {reason}" for spec, reason in refused.items()) or "the policy names no model"
+        raise ParameterError(f"no test can be written: {reasons}", hint="`indistinct verify` checks every model")
     return DbtTests(tuple(tests), refused)
 
 

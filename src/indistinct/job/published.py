@@ -114,7 +114,7 @@ def _has_texts_for_numbers(given: Published) -> bool:
 
 
 def knowledge_of(policy: Policy) -> Knowledge:
-    """Return what a policy says of its releases, but for the original."""
+    """Return what a policy declares about its releases, as arguments of `published`; the original is left out."""
     return {
         "model": policy.model,
         "algorithm": policy.algorithm,

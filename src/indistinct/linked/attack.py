@@ -321,7 +321,7 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
     return match & (low[None, :] <= days[:, None]) & (days[:, None] <= high[None, :])
 
 
-def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Codes:
+def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, exact: bool) -> Mask:
     """Return which people can have a different published row for each known row that counts in their class.
 
     By Hall's theorem they can if, for every choice of known rows, as many published rows cover any of them. For tables
@@ -338,7 +338,7 @@ def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, e
     return fits
 
 
-def _has_exact_rows(match: Mask, owner: Codes, people: int, counted: Codes) -> Codes:
+def _has_exact_rows(match: Mask, owner: Codes, people: int, counted: Codes) -> Mask:
     """Return which people have exactly the known rows that count for their class."""
     fits = np.bincount(owner, minlength=people) == counted.sum(axis=0)
     for place in np.flatnonzero(fits).tolist():
@@ -364,7 +364,7 @@ def _can_assign(match: Codes) -> bool:
     return all(place(row, set()) for row in range(match.shape[0]))
 
 
-def _possible(published: _Published, table: _TableRows, person: int, people: Codes) -> Codes:
+def _possible(published: _Published, table: _TableRows, person: int, people: Codes) -> Mask:
     """Return which published people show only offsets that are possible for the dates of an original one."""
     opened = published.opened
     if opened.anchor is None or opened.policy.time is None or table.days is None:

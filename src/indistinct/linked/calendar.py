@@ -121,7 +121,7 @@ def label_offsets(
     return OffsetLabels(np.where(meet, whole.low, labels_low), np.where(meet, whole.high, labels_high))
 
 
-def _any_of_class(rows: Codes | Mask, classes: Codes) -> Codes:
+def _any_of_class(rows: Codes | Mask, classes: Codes) -> Mask:
     marked = np.zeros(int(classes.max(initial=0)) + 1, dtype=bool)
     marked[classes[rows]] = True
     return marked[classes]
@@ -159,17 +159,21 @@ def misfits(low: Codes, high: Codes, classes: Codes, limits: tuple[Codes, Codes]
 
 
 def overlapping(low: Codes, high: Codes, classes: Codes) -> int:
-    """Return how many pairs of adjacent labels of a class overlap without being equal.
+    """Return how many distinct labels of a class overlap an earlier one of it, in the order of lower and upper ends.
+
+    Both ends are inside, and equal labels count once.
 
     >>> overlapping(np.array([0, 0, 7]), np.array([6, OPEN, 9]), np.zeros(3, dtype=int))
     2
     """
-    if not len(low):
-        return 0
     labels = np.unique(np.column_stack([classes, low, high]), axis=0)
-    reach = np.maximum.accumulate(labels[:, 2] + labels[:, 0] * (4 * OPEN))
+    ends, ranks = np.unique(labels[:, 1:], return_inverse=True)
+    ranks = ranks.reshape(-1, 2)
+    # The ranks of each class lie behind those of the class before, so that one running maximum serves all classes.
+    shift = np.unique(labels[:, 0], return_inverse=True)[1].reshape(-1) * len(ends)
+    reach = np.maximum.accumulate(ranks[:, 1] + shift)
     same = labels[1:, 0] == labels[:-1, 0]
-    return int((same & (labels[1:, 1] + labels[1:, 0] * (4 * OPEN) <= reach[:-1])).sum())
+    return int((same & (ranks[1:, 0] + shift[1:] <= reach[:-1])).sum())
 
 
 def spell_offsets(low: Codes, high: Codes, unit: Unit) -> list[str]:

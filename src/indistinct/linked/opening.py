@@ -252,7 +252,10 @@ def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
 
 
 def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) -> Codes:
-    """Return the row of the people table of each row."""
+    """Return, for each row of an event table, the row of its person in the people table, whose IDs are `known`.
+
+    Raise `InputError` for IDs of another type, or that the people table does not have.
+    """
     ids = _person_ids(table, data)
     if len(ids) and ids.type != known.type:
         raise InputError(

@@ -101,7 +101,12 @@ class LinkedSolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Rows of kept people of one event table in a search, whole or of a sample of classes."""
+    """Rows of kept people of one event table in a search, whole or of a sample of classes.
+
+    `person` is the place of each row's person among those kept, and `units` its offset in whole units, None without a
+    time. `limits` has, by class, the days that an offset's upper end must reach and its lower end must not exceed.
+    `widths` has the width of each level of offsets, None where none is published.
+    """
 
     events: OpenEvents
     rows: Codes

@@ -16,6 +16,7 @@ from indistinct.machine import _ordering_kernels
 from indistinct.machine.arrays import (
     ENTRIES_PER_BLOCK,
     Codes,
+    Mask,
     blocks,
     empty_large,
     is_large,
@@ -134,7 +135,7 @@ def _as_words(values: Codes) -> tuple[Codes, int]:
     return words, int(words.max()).bit_length()
 
 
-def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
+def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Mask]:
     """Return rows in the order of words with room for a row number, and which of them differ from the previous one.
 
     The words are overwritten.
@@ -150,7 +151,7 @@ def _by_word(words: Codes, row_bits: int) -> tuple[Codes, Codes]:
     return order, _differ(words)
 
 
-def _refine(order: Codes, fresh: Codes, key: Callable[[Codes, int], Codes | None]) -> None:
+def _refine(order: Codes, fresh: Mask, key: Callable[[Codes, int], Codes | None]) -> None:
     """Order tied rows by the next bits of a key, in place, until no ties are left or the key is exhausted.
 
     `fresh` marks the first row of each run of tied rows. `key(rows, room)` returns the next bits of the rows' keys, at
@@ -171,25 +172,28 @@ def _refine(order: Codes, fresh: Codes, key: Callable[[Codes, int], Codes | None
         tied = tied[_mark_ties(inner_fresh)]
 
 
-def _differ(words: Codes) -> Codes:
+def _differ(words: Codes) -> Mask:
     fresh = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=fresh[1:])
     return fresh
 
 
-def _mark_ties(fresh: Codes) -> Codes:
+def _mark_ties(fresh: Mask) -> Mask:
     """Return which rows are tied with the row before or after them."""
     tied = ~fresh
     tied[:-1] |= ~fresh[1:]
     return tied
 
 
-def _ends(fresh: Codes) -> Codes:
+def _ends(fresh: Mask) -> Codes:
     return np.append(np.flatnonzero(fresh), len(fresh))
 
 
 def sort_words(words: Codes) -> Codes:
-    """Return words in ascending order: every thread sorts a run, then neighboring runs are merged."""
+    """Return words in ascending order; the array that is given is used for sorting, and changed.
+
+    Every thread sorts a run in place, then neighboring runs are merged.
+    """
     runs = blocks(len(words))
     spread(np.ndarray.sort, [words[run] for run in runs])
     bounds = [*(run.start for run in runs), len(words)]

@@ -214,11 +214,11 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         return self
 
     def inevitable(self, classes: Classes) -> Counts:
-        """Return a lower bound, for each class, of the rows that violate the model however the class is split.
+        """Return, for each class, a lower bound of the rows that violate the model however the class is split.
 
-        If the model is monotone, the union of all parts that satisfy it satisfies it too. So in a class that violates
-        it at least one row is in a violating part, and all rows are if fewer than `smallest` would remain. If it is
-        absorbing, no part of such a class satisfies it. A model may return a higher bound.
+        If the model is monotone (the union of satisfying parts satisfies it), every split of a violating class has a
+        violating part: one row at least, and all rows if fewer than `smallest` would remain. If it is absorbing (no
+        part of a violating class satisfies it), all rows. Otherwise 0. A model may return a higher bound.
         """
         broken = self.violations(classes)
         if self.traits.absorbing:

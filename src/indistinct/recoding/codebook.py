@@ -61,8 +61,8 @@ class LabelEntry:
     def to_json(self) -> dict[str, Any]:
         """Return the entry as plain JSON values, without its column; dates are texts."""
         ends = {"low": to_plain(self.low), "high": to_plain(self.high), "high_inside": self.high_inside}
-        told: dict[str, Any] = {"label": self.label, "kind": self.kind, **ends, "values": list(self.values)}
-        return told | {"missing": self.missing} | ({} if self.code is None else {"code": self.code})
+        fields: dict[str, Any] = {"label": self.label, "kind": self.kind, **ends, "values": list(self.values)}
+        return fields | {"missing": self.missing} | ({} if self.code is None else {"code": self.code})
 
 
 MAX_LABELS_SHOWN = 40
@@ -178,8 +178,8 @@ def codebook_of(
                 hint=where_is(name, table.column_names, expected=columns or ()),
             )
     for name, outputs in published:
-        told = (labels or {}).get(name)
-        kind, found = _entries_of(table, name, outputs, (hierarchies or {}).get(name), told)
+        own_labels = (labels or {}).get(name)
+        kind, found = _entries_of(table, name, outputs, (hierarchies or {}).get(name), own_labels)
         if columns is not None or told_by_labels(found):
             entries += found
             kinds[name] = kind
@@ -220,9 +220,9 @@ def _entries_of(
         kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], shown)
         return kind, [_entry_of_ends(name, row, kind) for row in rows]
     texts = [row[0] for row in rows]
-    told = [text for text in texts if text is not None]
-    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in told], shown)
-    groups, moments = _groups_of(hierarchy), kind is Kind.DATE and shows_moments(told)
+    present = [text for text in texts if text is not None]
+    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in present], shown)
+    groups, moments = _groups_of(hierarchy), kind is Kind.DATE and shows_moments(present)
     found = [_entry_of(name, text, kind, groups, moments=moments) for text in texts]
     codes = {} if labels is None else labels.codes
     return kind, [replace(entry, code=codes.get(entry.label or "")) for entry in found] if codes else found
@@ -275,9 +275,9 @@ def _entry_of_span(name: str, label: str, span: LabelSpan, *, absent: bool) -> L
 
 def _entry_of_ends(name: str, row: Texts, kind: Kind) -> LabelEntry:
     """Return the meaning of two published ends; the third text says whether some, or all, are missing."""
-    low, high, *told = row
-    some = (told or ["no"])[0] in ("some", "true")
-    if low is None and high is None and told and told[0] in ("all", "true"):
+    low, high, *flags = row
+    some = (flags or ["no"])[0] in ("some", "true")
+    if low is None and high is None and flags and flags[0] in ("all", "true"):
         return LabelEntry(name, None, "missing", missing=True)
     label = f"[{low or ''} .. {high or ''}]"
     span = span_of((low, high), kind) or LabelSpan(None, None, True)

@@ -217,11 +217,12 @@ class TreeGrowth:
 def extend_tree(
     column: RecodedColumn, domain: Domain, codes: Codes, *, groups: Codes | None, full_domain: bool
 ) -> TreeGrowth:
-    """Return a tree column over a larger domain; `codes` are the new ones of its own values.
+    """Extend a column recoded by a hierarchy to a larger domain; `codes` has the new code of each of its values.
 
-    In a full-domain recoding a new value is published as its node on the level of the column, even if no known value
-    lies there. Elsewhere it needs a published node above it. Where the hierarchy is not known, or says other things of
-    known values than the recoding does, nothing new is covered.
+    `groups` has the published code of each value, None for a recoding by region. In a full-domain recoding a new value
+    is published as its node on the level of the column, even if no known value lies there. Elsewhere it needs a
+    published node above it. Where the hierarchy is not known, or says other things of known values than the recoding
+    does, nothing new is covered.
     """
     levels, lows = column.summary.published.levels, column.summary.low
     bound = None if column.hierarchy is None else _bind(column.hierarchy, column.domain, domain)

@@ -160,10 +160,10 @@ def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
     """
     if shown is not Kind.TEXT:
         return shown
-    told = [text for text in texts if text != ROOT]
-    number = () if any(map(behind_a_zero, told)) else (Kind.NUMBER,)
-    for kind in (*number, Kind.DATE) if told else ():
-        if all(span_of((text,), kind) is not None for text in told):
+    present = [text for text in texts if text != ROOT]
+    number = () if any(map(behind_a_zero, present)) else (Kind.NUMBER,)
+    for kind in (*number, Kind.DATE) if present else ():
+        if all(span_of((text,), kind) is not None for text in present):
             return kind
     return Kind.TEXT
 

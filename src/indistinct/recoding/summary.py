@@ -32,7 +32,11 @@ TreeForm = Literal["node", "set"]
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How classes are summarized: extent, the form of numbers and dates, and whether trees show nodes or finer sets."""
+    """How classes are summarized: their extent, the form of numbers and dates, and what columns with trees show.
+
+    `extent` is the range of a class's own rows, or the region between cuts. `trees` shows the lowest common node, or
+    the set of finer nodes or values inside.
+    """
 
     extent: Extent = "range"
     numeric: NumericForms = INTERVALS
@@ -44,6 +48,11 @@ class Style:
             raise ParameterError(
                 f"`extent` must be one of {', '.join(get_args(Extent))}; got {self.extent!r}",
                 hint="extent=range is as tight as the rows",
+            )
+        if self.trees not in get_args(TreeForm):
+            raise ParameterError(
+                f"`trees` must be one of {', '.join(get_args(TreeForm))}; got {self.trees!r}",
+                hint="trees=node publishes the lowest common node",
             )
 
 
@@ -82,7 +91,10 @@ class ColumnSummary:
     regions: bool = False
 
     def covers(self, codes: Codes, ranks: Codes, *, floor: int) -> Mask:
-        """Return whether published value `codes[i]` is true of a row with rank `ranks[i]`."""
+        """Return whether the published value `codes[i]` covers rank `ranks[i]`: whether it is true of such a row.
+
+        `floor` is the first rank that is a value; a lower one is a missing cell, which ranges cover where `absent`.
+        """
         if self.members is not None:
             indptr, members = self.members
             size = 1 + max(int(members.max(initial=0)), int(ranks.max(initial=0)))
@@ -345,7 +357,7 @@ def _published_range(
     return published_as(column, outputs, ends, leaves=leaves, levels=levels, ranged=True)
 
 
-def _differs(key: Array) -> Codes:
+def _differs(key: Array) -> Mask:
     if key.dtype.kind == "f":
         return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
     return key[1:] != key[:-1]

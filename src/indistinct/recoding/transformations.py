@@ -63,9 +63,9 @@ class Transformation:
         if self.level is not None and self.level < 1:
             raise ParameterError(f"`level` must be 1 or more; got {self.level}", hint="level 0 is unmodified")
         if len(self.ways) != 1:
-            told = " and ".join(f"`{way}`" for way in self.ways) or "nothing"
+            given = " and ".join(f"`{way}`" for way in self.ways) or "nothing"
             raise ParameterError(
-                f"a column is transformed in one way; got {told}",
+                f"a column is transformed in one way; got {given}",
                 hint="numbers: round, top and bottom, which may be combined; dates: truncate; level; clear",
             )
 
@@ -84,8 +84,8 @@ class Transformation:
     def options(self) -> dict[str, Any]:
         """Return what is declared, as a policy has it."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "hierarchy"}
-        told = {name: _plain_number(value) for name, value in given.items() if value is not None}
-        return {**told, **({"clear": True} if self.clear == "all" else {})}
+        numbers = {name: _plain_number(value) for name, value in given.items() if value is not None}
+        return {**numbers, **({"clear": True} if self.clear == "all" else {})}
 
     def spec(self) -> str:
         """Return the transformation as a flag spells it."""
@@ -194,9 +194,9 @@ def _check_number(name: str, value: Any) -> None:
 
 def _check_word(name: str, value: Any, known: tuple[str, ...]) -> None:
     if value is not None and value not in known:
-        told = value if isinstance(value, str) else type(value).__name__
+        given = value if isinstance(value, str) else type(value).__name__
         raise ParameterError(
-            f"`{name}` must be one of {', '.join(known)}; got {told!r}",
+            f"`{name}` must be one of {', '.join(known)}; got {given!r}",
             hint=did_you_mean(str(value), known) or EXAMPLE,
         )
 

@@ -225,24 +225,24 @@ def read_certificate(path: Path) -> dict[str, Any] | None:
     place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
     try:
         (beside,) = fetch_files(place) or (place,)
-        told = json.loads(read_ordinary(beside))
+        certificate = json.loads(read_ordinary(beside))
     except (FileNotFoundError, InputError):  # the second: at an address there is none
         return None
     except (OSError, ValueError, RecursionError):
-        told = None
-    return _checked(told, without_credentials(place))
+        certificate = None
+    return _checked(certificate, without_credentials(place))
 
 
-def _checked(told: Any, name: str) -> dict[str, Any]:
+def _checked(certificate: Any, name: str) -> dict[str, Any]:
     """Return a certificate that may have been changed; raise `InputError` where a field cannot be one's."""
-    misfit = misfit_of(told)
+    misfit = misfit_of(certificate)
     if misfit is not None:
         what = "" if misfit == WHOLE else f": its field {misfit!r} is missing, or of another type"
         raise InputError(
             f"the certificate {name} cannot be read{what}",
             hint="give it as it was written, or move it away",
         )
-    found: dict[str, Any] = told
+    found: dict[str, Any] = certificate
     return found
 
 
@@ -273,10 +273,10 @@ def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path
 
 def certified_structure(certificate: Mapping[str, Any] | None) -> Structure:
     """Return the structure of a release as its certificate tells it; without one that is the structure of classes."""
-    told = certificate or {}
-    columns = told.get("columns")
+    fields = certificate or {}
+    columns = fields.get("columns")
     slices = map(_names, columns) if isinstance(columns, list) else ()
-    return structure_of(told.get("form"), slices, _names(told.get("generalized")))
+    return structure_of(fields.get("form"), slices, _names(fields.get("generalized")))
 
 
 def _names(value: Any) -> tuple[str, ...]:

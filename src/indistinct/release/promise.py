@@ -1,4 +1,4 @@
-"""What a release promises, and whether columns were read as what they are before a search takes numbers for text."""
+"""Checks around a search: the privacy model that a release must satisfy, and whether columns have the right types."""
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence

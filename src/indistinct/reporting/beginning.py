@@ -65,7 +65,7 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
     Those responsible for the release sign below.
     """
     stated = facts.subject.statement
-    about = [(word, told) for word, told in (("purpose", stated.purpose), ("recipient", stated.recipient)) if told]
+    about = [(word, text) for word, text in (("purpose", stated.purpose), ("recipient", stated.recipient)) if text]
     signed: list[tuple[str, Cell | None]] = [
         ("operator", stated.operator),
         ("reviewer", stated.reviewer),
@@ -73,18 +73,18 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
         ("risk to be assessed again on", stated.reassess),
     ]
     if not internal:  # external readers have nothing to sign
-        signed = [(word, told) for word, told in signed if told]
+        signed = [(word, text) for word, text in signed if text]
     terms = [Terms(pairs) for pairs in (_key_figures(facts), (*about, *signed)) if pairs]
     return Section("verdict", "Verdict", (*_open(facts), *risk_bars(facts.subject, facts.json("assess")), *terms))
 
 
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     """Return the key figures: rows and classes, risk and cost."""
-    told, risk, cost = (facts.json(name) for name in ("certificate", "assess", "measure"))
+    certificate, risk, cost = (facts.json(name) for name in ("certificate", "assess", "measure"))
     found: list[tuple[str, Cell | None]] = []
-    if told is not None:
-        found.append(("published rows", told.figure("rows")))
-        found.append((units_of(told.at("form")), _groups_in_words(told)))
+    if certificate is not None:
+        found.append(("published rows", certificate.figure("rows")))
+        found.append((units_of(certificate.at("form")), _groups_in_words(certificate)))
     # In buckets quasi-identifiers are unmodified: a bucket hides values, not the row of a person.
     if risk is not None and facts.subject.structure.hides_rows and risk.at("prosecutor", "highest") is not None:
         found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
@@ -93,30 +93,31 @@ def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     return tuple(found)
 
 
-def _groups_in_words(told: JsonValues) -> str:
-    unit = "people" if told.at("people") else "rows"
-    return f"{number(told.at('classes'))}; the smallest has {count_unit(told.at('smallest_class') or 0, unit)}"
+def _groups_in_words(certificate: JsonValues) -> str:
+    unit = "people" if certificate.at("people") else "rows"
+    smallest = count_unit(certificate.at("smallest_class") or 0, unit)
+    return f"{number(certificate.at('classes'))}; the smallest has {smallest}"
 
 
 def summary(facts: Facts) -> Section:
     """Return the guarantees, whether they are satisfied, and the counts."""
-    told = facts.json("certificate")
+    certificate = facts.json("certificate")
     blocks: list[Block] = []
-    if told is None:
+    if certificate is None:
         blocks.append(Notice(facts.why_not("certificate")))
     else:
-        first, *others = _verdict(facts, told)
-        blocks += [first, *_promises(facts, told), *others]
-        blocks += [Notice(sentence(str(warning)), "warning") for warning in told.at("warnings") or ()]
-        if told.at("hidden"):
-            count = number(told.at("smallest_count") or 0)
+        first, *others = _verdict(facts, certificate)
+        blocks += [first, *_promises(facts, certificate), *others]
+        blocks += [Notice(sentence(str(warning)), "warning") for warning in certificate.at("warnings") or ()]
+        if certificate.at("hidden"):
+            count = number(certificate.at("smallest_count") or 0)
             blocks.append(Paragraph(f"Counts below {count}, and figures that tell one, are hidden."))
     return Section("summary", "Privacy guarantee", tuple(blocks))
 
 
-def _promises(facts: Facts, told: JsonValues) -> list[Block]:
+def _promises(facts: Facts, certificate: JsonValues) -> list[Block]:
     """Return what each guarantee means for one person."""
-    models = [parse_model_or_none(str(each["model"])) for each in told.at("verdicts") or ()]
+    models = [parse_model_or_none(str(each["model"])) for each in certificate.at("verdicts") or ()]
     said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
     return [Listing(said)] if said else []
 
@@ -135,42 +136,42 @@ def _open(facts: Facts) -> list[Block]:
     return said
 
 
-def _verdict(facts: Facts, told: JsonValues) -> list[Block]:
+def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
     """Return whether guarantees are satisfied, and who counted.
 
     This report, or the writer of the file's certificate.
     """
-    holds, not_here = bool(told.at("holds")), facts.reasons.get("certificate")
+    holds, not_here = bool(certificate.at("holds")), facts.reasons.get("certificate")
     if not_here is not None:
         said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
         said = said if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
-        table = verdict_grid(told, caption="Privacy models, as the certificate of the file says")
-        return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(told)]
-    by = "in people, by what is published of their rows" if told.at("people") else "on the published table"
-    broken = guarantee_sentence(holds=holds, checks=failed_checks(told.at("verdicts")))
+        table = verdict_grid(certificate, caption="Privacy models, as the certificate of the file says")
+        return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
+    by = "in people, by what is published of their rows" if certificate.at("people") else "on the published table"
+    broken = guarantee_sentence(holds=holds, checks=failed_checks(certificate.at("verdicts")))
     said = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
     verdict = facts.json("verdict")
     # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
-    return [Notice(said, tone), verdict_grid(told), counted_grid(told)]
+    return [Notice(said, tone), verdict_grid(certificate), counted_grid(certificate)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
     """Return what identifies the release: digests, versions and settings."""
-    subject, told = facts.subject, facts.json("certificate")
+    subject, certificate = facts.subject, facts.json("certificate")
     name = file_name_of(subject)
     pairs: list[tuple[str, Cell | None]] = [
         ("release", name or "a table in memory, not written yet"),
         ("SHA-256 of the release", _digest(facts)),
-        ("made by", f"indistinct {(told and told.at('version')) or indistinct.__version__}"),
+        ("made by", f"indistinct {(certificate and certificate.at('version')) or indistinct.__version__}"),
         ("algorithm", _algorithm(facts)),
-        ("SHA-256 of the recoding", (told and told.at("recoding_digest")) or "not known"),
+        ("SHA-256 of the recoding", (certificate and certificate.at("recoding_digest")) or "not known"),
         ("SHA-256 of the input's schema", subject.schema_digest()),
         ("SHA-256 of the policy", policy_digest or "no policy was given"),
         ("report made on", made),
     ]
-    others = (told and told.at("other_digests")) or {}
+    others = (certificate and certificate.at("other_digests")) or {}
     pairs += [(f"SHA-256 of the table of {table} values", digest) for table, digest in others.items()]
     blocks: list[Block] = [Terms(tuple(pairs))]
     if internal:
@@ -179,14 +180,14 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
 
 
 def _digest(facts: Facts) -> str:
-    told = facts.json("certificate")
-    found = facts.subject.file_certificate.get("output_digest") or (told and told.at("output_digest"))
+    certificate = facts.json("certificate")
+    found = facts.subject.file_certificate.get("output_digest") or (certificate and certificate.at("output_digest"))
     return str(found or "not known: it has no certificate")
 
 
 def _algorithm(facts: Facts) -> str:
-    told = facts.json("certificate")
-    named = told and told.at("algorithm")
+    certificate = facts.json("certificate")
+    named = certificate and certificate.at("algorithm")
     return str(named or "not known")
 
 
@@ -245,10 +246,10 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
 
 
 def _list_assumed(facts: Facts) -> tuple[str, ...]:
-    schema, told = facts.subject.schema, facts.json("certificate")
+    schema, certificate = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
-    groups = unit_of(None if told is None else told.at("form"))
+    groups = unit_of(None if certificate is None else certificate.at("form"))
     found = [
         f"an attacker who knows that a {people} is in the table, and all of: {known} (prosecutor)",
         f"an attacker who knows the same, but not whether the person is in the table (journalist): no safer than the "
@@ -265,7 +266,7 @@ def _list_assumed(facts: Facts) -> tuple[str, ...]:
 
 
 def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
-    schema, told = facts.subject.schema, facts.json("certificate")
+    schema, certificate = facts.subject.schema, facts.json("certificate")
     found = []
     if schema.insensitive:
         found.append(
@@ -274,7 +275,7 @@ def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
         )
     if schema.sensitive:
         found.append("an attacker who knows sensitive values of many others in the table, or rules them out")
-    if not (told and told.at("overlap")):
+    if not (certificate and certificate.at("overlap")):
         found.append("an attacker who holds another release about the same people: none was compared with this one")
     found += [
         "an attacker who has the original, the recoding, or the machine that this was made on",

@@ -135,9 +135,9 @@ def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
     if found.at("before") is not None:
         sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
     sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
-    told = facts.json("certificate")
+    certificate = facts.json("certificate")
     groups = units_of(found.at("form"))
-    unit, k = str(found.at("unit")), _k(told)
+    unit, k = str(found.at("unit")), _k(certificate)
     words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
@@ -159,9 +159,9 @@ def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> st
     return "; ".join(parts)
 
 
-def _k(told: JsonValues | None) -> int | None:
+def _k(certificate: JsonValues | None) -> int | None:
     """Return the largest required k."""
-    verdicts = (told and told.at("verdicts")) or ()
+    verdicts = (certificate and certificate.at("verdicts")) or ()
     models = filter(None, (parse_model_or_none(str(verdict["model"])) for verdict in verdicts))
     return max((model.smallest for model in models if arguments_of(model).get("k") == model.smallest), default=None)
 
@@ -200,8 +200,8 @@ def membership(facts: Facts) -> Section:
     found = facts.json("membership")
     if found is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
-    told = facts.json("certificate")
-    groups = units_of(None if told is None else told.at("form"))
+    certificate = facts.json("certificate")
+    groups = units_of(None if certificate is None else certificate.at("form"))
     blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]

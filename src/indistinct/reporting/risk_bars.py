@@ -1,4 +1,4 @@
-"""The highest and the average risk as bars, before and after, with the limits of a profile."""
+"""The highest and the average re-identification risk as bars, before and after, with the limits of a profile."""
 
 from indistinct.document.blocks import Block, JsonValues, Picture
 from indistinct.drawing.class_sizes import draw_risks

@@ -144,14 +144,14 @@ class Subject:
         text = pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type)
         return int(pc.sum(pc.equal(plain, STAR)).as_py() or 0) if text else 0
 
-    def notes(self, told: Sequence[str], roles: Schema) -> list[str]:
+    def notes(self, notes: Sequence[str], roles: Schema) -> list[str]:
         """Return the notes of an assessment; it takes pseudonyms for identifiers that were not removed."""
         if not self.pseudonyms:
-            return list(told)
+            return list(notes)
         tables = {MAIN: self.published.columns}
         taken = appearance_of(roles, tables, self.structure).warnings
         known = appearance_of(self.schema, tables, self.structure, pseudonyms=tuple(self.pseudonyms)).warnings
-        return [*known, *(note for note in told if note not in taken)]
+        return [*known, *(note for note in notes if note not in taken)]
 
     def schema_digest(self) -> str:
         """Return the SHA-256 of the columns and roles of the original, in order."""
@@ -187,8 +187,8 @@ def subject_of(
     if certified and not given.pseudonyms:
         given = describe_release(given, pseudonyms=tuple(certified))
     declared = known.get("pseudonyms") or ({} if policy is None else policy.declared_pseudonyms)
-    told = described or policy is not None or given.recoding is not None or known.get("transformations") is not None
-    return Subject(given, policy, questions, declared, told, written)
+    stated = described or policy is not None or given.recoding is not None or known.get("transformations") is not None
+    return Subject(given, policy, questions, declared, stated, written)
 
 
 def _read_own_certificate(path: Path | None) -> Mapping[str, Any]:

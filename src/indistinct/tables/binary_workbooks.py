@@ -27,7 +27,7 @@ class SheetEntry(NamedTuple):
 
 
 def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield the kind and the payload of every record in bytes, or in blocks of bytes.
+    """Yield the kind and the payload of every record of an .xlsb entry, given as bytes or as blocks of bytes.
 
     Raises `ValueError` if they end within a record.
 

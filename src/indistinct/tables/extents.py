@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from lzma import LZMAError
 from pathlib import Path
 from xml.sax.saxutils import unescape
 
@@ -17,6 +18,8 @@ import numpy as np
 
 from indistinct.tables.binary_workbooks import ROW, SHARED_CELL, SHARED_TEXT, read_records
 
+ARCHIVE_ERRORS = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, ValueError, RuntimeError)
+"""What reading a damaged zip archive may raise, by every method of compression."""
 BLOCK_BYTES = 1 << 20
 # Bytes per cell while a sheet is read, and the number of copies of its text.
 BYTES_PER_CELL, COPIES_OF_TEXT = 160, 2
@@ -106,7 +109,7 @@ def count_spans(path: Path, sheet: str | None, *, most: int) -> Spans:
             for name in [wanted] if wanted in names else [name for name in names if name not in items]:
                 if not spans.is_enough():
                     count(archive, str(name), spans, lengths)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError):
+    except ARCHIVE_ERRORS:
         return spans  # the reader reports what is wrong
     return spans
 

@@ -22,7 +22,7 @@ DIGITS = r"^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$"
 # A number as people write it: spaces around it, thousands separators, a decimal comma, a currency or percent sign.
 SPELLED_NUMBER = r"^\s*[+-]?[$€£]?\s?(?:[0-9]+|[0-9]{1,3}(?:[,' ][0-9]{3})+)(?:[.,][0-9]+)?\s*%?\s*$"
 DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-# # The narrowest type first. Arrow lets decimals of more than 38 digits overflow silently, so patterns count digits.
+# The narrowest type first. Arrow lets decimals of more than 38 digits overflow silently, so patterns count digits.
 KINDS: tuple[tuple[str, pa.DataType], ...] = (
     (r"^(?:0|-?[1-9][0-9]{0,18})$", pa.int64()),
     (r"^(?:0|-?[1-9][0-9]{0,37})$", pa.decimal128(38, 0)),

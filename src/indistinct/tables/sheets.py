@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -22,6 +21,7 @@ from indistinct.machine.memory import is_memory
 from indistinct.schema import did_you_mean
 from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
 from indistinct.tables.evidence import framed_marks
+from indistinct.tables.extents import ARCHIVE_ERRORS
 from indistinct.tables.layout import DECLARE, is_data
 from indistinct.tables.leftovers import is_total, left_out_words
 from indistinct.tables.value import Reading, check_names, check_width, choose
@@ -124,16 +124,7 @@ def open_workbook(path: Path, content: BinaryIO | None = None) -> Iterator[Any]:
         import python_calamine as calamine
     except ImportError:
         raise MissingExtraError("python-calamine", extra="excel", purpose="a sheet of a workbook") from None
-    damaged = (
-        calamine.CalamineError,
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        KeyError,
-        ValueError,
-        RuntimeError,
-        OSError,
-    )
+    damaged = (calamine.CalamineError, KeyError, *ARCHIVE_ERRORS)
     try:
         with _panics_held_back():
             _check_container(path, content)

@@ -179,6 +179,11 @@ class BucketEvidence:
         return Links(self.slices, self.sizes, tuple(self.schema.sensitive), tuples, weights, public)
 
     def _tuples(self) -> tuple[Mapping[str, Codes] | None, Codes | None, bool]:
+        """Return the tuples of non-sensitive attributes, how often each occurs, and whether the release shows them.
+
+        They are those of the original; without one, those that a release in two tables shows. They are None for `light`
+        evidence, and where there is nothing to compare: no original, or generalized values.
+        """
         if self.light:
             return None, None, False
         if self.reference is None and self.structure.form == "tables":  # it shows the tuples themselves
@@ -376,7 +381,7 @@ class BucketEvidence:
         return expected_rows(entries, tuples, shared=len(parts) - len(some))
 
     def _coded(self, index: int, names: Sequence[str], *, whole: bool) -> tuple[Codes, Codes]:
-        """Return some attributes of a slice as one code, as `compared` does, once for all slices next to it."""
+        """Return some attributes of a slice as one code, as `compared` does, once for all slices compared with it."""
         key = (index, tuple(names), whole)
         if key not in self._codes:
             self._codes[key] = self.compared(self.slices[index], names, whole=whole)

@@ -151,7 +151,10 @@ def cover_of_each(codes: Codes) -> Cover:
 
 
 def joined_covers(parts: Sequence[tuple[Codes, Cover]], size: int) -> Cover:
-    """Return one cover of `size` entries from covers of some of them, each with the entries that it is about."""
+    """Merge covers of different entries into one of `size` entries; a part is the entries' numbers and their cover.
+
+    An entry in no part covers nothing.
+    """
     sizes = np.zeros(size, dtype=np.int64)
     for entries, cover in parts:
         sizes[entries] = np.diff(cover.indptr)

@@ -1,4 +1,4 @@
-"""Published columns read as the values that they cover, with the original's values or from the file alone.
+"""Published columns as sets of original values: which values each generalized label covers.
 
 Where the values of the original are known, each published one covers some of them. A file alone shows the ends of
 ranges and the members of sets, and what its hierarchies list; the rest is unknown.

@@ -33,7 +33,7 @@ def title_of(name: str) -> str:
 
 
 def title_of_spelled(spelled: str | None) -> str:
-    """Return a plain title for an algorithm that is spelled with its parameters; a refinement says what it began with.
+    """Return a plain title for an algorithm that is written with its parameters; a refinement names its start.
 
     >>> title_of_spelled('refine:start="mondrian:choose=loss",seconds=0.0,rounds=12')
     'Ranges that fit parts of the table, improved step by step (refine)'
@@ -87,7 +87,7 @@ def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
     bare = [name for name in policy.schema.quasi if name not in policy.used_hierarchies]
     if traits.hierarchies and bare:
         verb = "have" if len(bare) > 1 else "has"
-        yield f"{list_names(bare)} {verb} no levels: each value stays as it is, or is not shown at all"
+        yield f"{list_names(bare)} {verb} no levels: each value stays unmodified, or is not shown at all"
     if policy.suppression and not traits.suppresses:
         yield "It suppresses no row: the suppression limit is not used"
     if traits.keeps_values and not policy.schema.sensitive:

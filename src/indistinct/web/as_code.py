@@ -88,8 +88,8 @@ def _promising(policy: Policy, private: Path) -> Policy:
 
 def policy_text(policy: Policy, *, notes: Mapping[str, str] | None = None) -> str:
     """Return a policy for download; `notes` are comments above the columns that they name."""
-    told = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
-    return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=told)
+    comments = {name: " ".join(note.split()) for name, note in (notes or {}).items() if name in policy.schema.columns}
+    return policy_to_toml(policy, heading=HEADING.format(table=_table(policy)), notes=comments)
 
 
 def _table(policy: Policy) -> str:
@@ -99,8 +99,8 @@ def _table(policy: Policy) -> str:
 def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Policy:
     """Return a policy whose paths start at the folder of its table, or at `base`.
 
-    What was uploaded lies in the `private` folder of the page: it is named by its name alone, as if it lay beside the
-    table, and an uploaded hierarchy is written into the policy. The release goes to the same folder.
+    Uploads are in the `private` folder of the page: they are named by their file names alone, as if they were in the
+    folder of the table, and an uploaded hierarchy is written into the policy. The release goes to the same folder.
     """
     source = policy.source
     home = base or (source.parent if isinstance(source, Path) else policy.base)

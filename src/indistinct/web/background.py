@@ -124,7 +124,7 @@ class Background:
 
 
 def about_seconds(seconds: float) -> str:
-    """Return a time as somebody says it who does not know it exactly.
+    """Return a rounded duration in words.
 
     >>> about_seconds(0.4), about_seconds(17), about_seconds(95)
     ('a moment', 'about 15 seconds', 'about 2 minutes')

@@ -134,10 +134,10 @@ def shape_of(algorithm: Algorithm) -> str:
 
 
 def with_answers(policy: Policy, answers: Mapping[str, str], *, looked: Inspected, starter: Policy) -> Policy:
-    """Return a policy as it follows from who gets the release, and from which groups it shall have.
+    """Return the policy that follows from who gets the release and which groups it shall have.
 
-    What is asked of each person comes from the profile of whoever gets it. The same groups for everybody need levels
-    for each column, and a few rows that stand out are left out for them.
+    The guarantee comes from the profile of the recipients. The same groups for everybody need levels for each column,
+    and a few outliers are suppressed for them.
     """
     if answers.get("shape") == SAME:
         algorithm: Algorithm = Optimal()
@@ -235,7 +235,7 @@ def with_reason(policy: Policy, name: str, reason: str) -> Policy:
 def with_transformation(
     policy: Policy, name: str, transformation: Transformation | None, *, hierarchy: Hierarchy | None = None
 ) -> Policy:
-    """Return a policy that publishes a column transformed, or as it is; `hierarchy` is used if it has none yet."""
+    """Return a policy that publishes a column masked, or unmodified; `hierarchy` is used if it has none yet."""
     others = {column: each for column, each in policy.transformations.items() if column != name}
     hierarchies = dict(policy.hierarchies)
     if transformation is None or transformation.level is None:
@@ -263,7 +263,7 @@ def path_in(policy: Policy, path: Path, *, private: Path) -> Path:
 def read_anew(old: Policy, fresh: Policy, *, looked: Inspected) -> Policy:
     """Return a policy for a table that is read in another way; decisions are kept for the columns that still exist.
 
-    `fresh` is the first policy for the table as it is read now, which decides about columns that are new.
+    `fresh` is the first policy for the table under its current reading, which decides about columns that are new.
     """
     if set(old.schema.columns) == set(fresh.schema.columns):
         return replace(old, input=fresh.input, base=fresh.base)

@@ -109,12 +109,12 @@ def safe_name(name: str) -> str:
     return kept.encode()[-200:].decode(errors="ignore").lstrip(".") or "table.csv"
 
 
-def uploaded_path(session: Session, kind: str, told: Mapping[str, Any]) -> Path:
+def uploaded_path(session: Session, kind: str, event: Mapping[str, Any]) -> Path:
     """Return where an upload lies of which a browser tells; whatever it tells, it is one of this session's uploads."""
-    if not isinstance(told.get("name"), str):
-        message = told.get("message")
+    if not isinstance(event.get("name"), str):
+        message = event.get("message")
         raise TaskError(message if isinstance(message, str) and message else "the upload was refused")
-    return session.folder / UPLOADED / kind / safe_name(told["name"])
+    return session.folder / UPLOADED / kind / safe_name(event["name"])
 
 
 def _refuse(status: int, message: str) -> Response:

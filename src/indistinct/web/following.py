@@ -121,7 +121,7 @@ def key_of_files(session: Session, made: Any) -> Any:
 
 
 def prepare_chore(session: Session, made: Any) -> Chore:
-    """Return the files that leave, with their reports; older ones that nobody can take any more go."""
+    """Return the chore that prepares the files of a release, with their reports; outdated ones are deleted."""
     policy, folder = session.policy, session.folder / PREPARED
     if policy is None:
         raise AssertionError("there is no release without a policy")

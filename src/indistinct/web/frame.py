@@ -49,7 +49,7 @@ LOST = (
     "serve and open the address that it prints."
 )
 ENDED = (
-    "This session has ended: nobody used it for a while, or the server was started again. Open the address that the "
+    "This session has ended: it was not used for a while, or the server was started again. Open the address that the "
     "server printed last."
 )
 FRAMEWORK_LANGUAGES: dict[str, Literal["en-US", "de"]] = {"en": "en-US", "de": "de"}
@@ -201,9 +201,9 @@ class Screen:
         except ConflictError:  # it may be valid: it was typed too late
             raise
         except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
-            told = task_error(error)
-            self.session.refuse(key, refusal(told))
-            raise told from None
+            failure = task_error(error)
+            self.session.refuse(key, refusal(failure))
+            raise failure from None
         self.session.settle(key)
 
     def cannot_begin(self, action: str = "") -> bool:
@@ -319,9 +319,7 @@ class Screen:
             box.props["id"], box.props["aria-label"] = "code", translate("This job as code")
             parts.heading("This job without the page")
             for each in self.session.refusals():
-                parts.notice(
-                    f"{each.label} is as it was before: what stands in the field is not valid.", kind="warning"
-                )
+                parts.notice(f"{each.label} is as it was before: the text in the field is not valid.", kind="warning")
             for label, write in forms.items():
                 try:
                     parts.code(write(self.session), label=label, name=f"code-{label.partition('.')[0].lower()}")
@@ -335,11 +333,11 @@ class Screen:
         """Draw how far the long task is, and how to stop it; and how the last one ended if it failed."""
         session, work = self.session, self.session.work
         progress = session.progress
-        told = f"{work.name if work else ''} … {progress.stage} {progress.rows}".rstrip()
+        status = f"{work.name if work else ''} … {progress.stage} {progress.rows}".rstrip()
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = translate(told)  # type: ignore[attr-defined]  # an element with a text
+            words.text = translate(status)  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
@@ -351,7 +349,7 @@ class Screen:
         with self.places.work:
             if not work.done:
                 with parts.tag("div", classes="work", role="status"):
-                    words = parts.tag("p", told)
+                    words = parts.tag("p", status)
                     bar = parts.tag("progress", value=progress.share or None, max=1, aria_label=work.name)
                     parts.button("Stop", self.on(self._stop), name="stop")
                 self.shown_work = (work, words, bar)

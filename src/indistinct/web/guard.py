@@ -29,7 +29,7 @@ REFUSED = {
     "host": "This server answers on this machine only, under its own address.",
     "origin": "This server answers its own pages only.",
     "token": "This address needs the token that the server printed when it started, and each token opens it once. "
-    "The server prints a new address whenever one was used. A session that nobody used for a while, or whose server "
+    "The server prints a new address whenever one was used. A session that was not used for a while, or whose server "
     "was started again, has ended: what was decided in it is saved, and the first browser that opens the server anew "
     "finds it.",
     "sessions": "As many browsers as this server takes are at work. Close one of them and try again in a minute, or "

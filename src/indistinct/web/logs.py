@@ -51,5 +51,5 @@ def quiet_logs() -> None:
         log.handlers, log.propagate = [handler], False
         log.setLevel(logging.ERROR)
     warnings.simplefilter("ignore")
-    threading.excepthook = lambda told: LOG.error(told.exc_value or told.exc_type.__name__)
-    sys.unraisablehook = lambda told: LOG.error(told.exc_value)
+    threading.excepthook = lambda event: LOG.error(event.exc_value or event.exc_type.__name__)
+    sys.unraisablehook = lambda event: LOG.error(event.exc_value)

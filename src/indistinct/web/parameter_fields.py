@@ -30,7 +30,7 @@ def draw_value(
 ) -> None:
     """Draw the fields of a value; a change that makes sense, and passes a check, is put in its place.
 
-    Fields that only make sense together wait for each other, with the error beside them; until then nothing runs by
+    Fields that only make sense together wait for each other, with the error next to them; until then nothing runs by
     the value, which is a `part` of the job that the steward knows by a `title`.
     """
     key, schema = (screen.step.name, prefix), screen.policy.schema
@@ -41,7 +41,7 @@ def draw_value(
         return {} if refused is None else refused.text
 
     async def changed(name: str, text: Any) -> None:
-        # A box may be ticked before the one before it is drawn: each changes what stands there by then.
+        # A box may be ticked before the one before it is drawn: each changes the latest texts.
         typed = read_typed()
         before = {**texts_of(latest), **typed}
         written = write_text(before, name, text)
@@ -56,8 +56,8 @@ def draw_value(
 
         def refusal(error: TaskError) -> Refusal:
             at = (error.field if isinstance(error, FieldError) else "") or name
-            told = f"{title}: {labels.get(at, (at, ''))[0]}"
-            return Refusal(screen.step.name, f"{prefix}-{at}", told, texts, error, part)
+            label = f"{title}: {labels.get(at, (at, ''))[0]}"
+            return Refusal(screen.step.name, f"{prefix}-{at}", label, texts, error, part)
 
         with suppress(FieldError):  # it is shown at the field that it is about
             await screen.taking(take, key, refusal)

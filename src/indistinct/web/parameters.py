@@ -130,7 +130,7 @@ def _text(value: Any, name: str) -> Any:
 def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
     """Return what fields hold when one is written into; naming sets empties their number, and the other way round.
 
-    What is written may be a function of what stands there.
+    What is written may be a function of what the field holds.
 
     >>> write_text({"k": "5", "size": "2", "sets": ()}, "sets", (("age", "sex"),))
     {'k': '5', 'size': '', 'sets': (('age', 'sex'),)}
@@ -147,7 +147,7 @@ def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
 def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
     """Return the model or the algorithm that fields spell; raise `FieldError` for the first that cannot be.
 
-    What no field shows stays as it is in `kept`.
+    What no field shows is taken from `kept`.
     """
     given: dict[str, Any] = {}
     shown = {each.name: each for each in form_fields(kind, schema)}
@@ -200,12 +200,12 @@ def _field_error(error: ParameterError, name: str = "") -> FieldError:
 
 
 def parse_whole(text: Any, *, what: str) -> int:
-    """Return the whole number from 1 that somebody typed; raise where it is none.
+    """Return the whole number from 1 that a text contains; raise where it is none.
 
     >>> parse_whole(" 20,000 ", what="it")
     20000
     """
-    # A mark stands before three digits: whoever types 2,5 does not mean 25.
+    # A separator is followed by three digits: 2,5 does not mean 25.
     plain = re.fullmatch(r"([0-9]+)|([0-9]{1,3}(?:[, _'\u202f\u00a0][0-9]{3})+)", str(text).strip())
     digits = "" if plain is None else re.sub(r"[^0-9]", "", plain[0])
     if not digits or len(digits) > MOST_DIGITS or int(digits) < 1:

@@ -1,7 +1,7 @@
 """The parts that steps are made of: the browser's own controls with their labels, errors at their fields, and tables.
 
-Controls are those of HTML, so that keyboards and screen readers work as everywhere. Texts are escaped by whoever shows
-them: `say` and labels show text, and `html` takes markup that this library made.
+Controls are those of HTML, so that keyboards and screen readers work as everywhere. Texts are escaped where they are
+shown: `say` and labels show text, and `html` takes markup that this library made.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
@@ -51,7 +51,7 @@ def heading(text: str, *, level: int = 2) -> Element:
 
 
 def notice(text: str, *, kind: str = "", hint: str | None = None) -> Element:
-    """Return a notice that stands out: good, bad or warning; a bad one is read aloud at once."""
+    """Return a highlighted notice: good, bad or warning; a bad one is read aloud at once."""
     with tag("div", classes=f"notice {kind}".strip(), role="alert" if kind == "bad" else "status") as box:
         tag("p", text)
         if hint:
@@ -83,7 +83,7 @@ def button(
 
 
 def term(text: str, meaning: str) -> Element:
-    """Return a word that says what it means to whoever points at it, touches it or comes to it with a key."""
+    """Return a word that shows its meaning on hover, touch or keyboard focus."""
     with tag("button", text, classes="term", type="button") as word:
         tag("span", meaning, classes="tip", role="tooltip")
     return word
@@ -161,8 +161,8 @@ def choice(
             for key, text in shown.items():
                 if isinstance(text, Mapping):
                     with tag("optgroup", label=key):
-                        for inner, told in text.items():
-                            tag("option", told, value=inner, selected=inner == value)
+                        for inner, option in text.items():
+                            tag("option", option, value=inner, selected=inner == value)
                 else:
                     tag("option", text or Own(key), value=key, selected=key == value)
         box.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.value)")
@@ -254,12 +254,14 @@ def document_table(table: Grid, *, classes: str = "") -> Element:
 
 
 def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
-    """Return an SVG picture that this library drew; what it shows is told in its title.
+    """Return an SVG picture that this library drew; its title describes it, and marks of its axes may be `values`.
 
-    The marks of its axes may be `values` of a table.
+    A screen reader reads its title and its description. It skips the marks, which Vega labels in English.
     """
+    drawn = shown_drawing(svg[svg.index("<svg") :].strip(), values=values)
+    opening = drawn[: drawn.index(">")]
     with tag("figure", classes="picture") as figure:
-        html(shown_drawing(svg[svg.index("<svg") :].strip(), values=values), classes="wide")
+        html(drawn if 'role="img"' in opening else drawn.replace("<svg", '<svg role="img"', 1), classes="wide")
         if caption:
             tag("figcaption", caption)
     return figure

@@ -55,8 +55,8 @@ class PatientProtocol(H11Protocol):
 def patient_receive(receive: Receive, *, seconds: float = FOR_BODY) -> Receive:
     """Return a receive function that treats a body without progress as a closed connection.
 
-    A body may stop for so many `seconds`, and may be so late behind the slowest that is waited for. Once the body is
-    whole, whoever waits for the end of the connection waits as long as it takes.
+    A body may stop for at most `seconds`, and may lag behind the slowest accepted rate by as much. Once the body is
+    whole, waiting for the end of the connection has no limit.
     """
     whole, left = False, seconds
 

@@ -98,7 +98,7 @@ def table_html(
     marked: Iterable[int] = (),
     above: Sequence[tuple[str, int]] = (),
 ) -> str:
-    """Return a table whose cells may be buttons; `above` are headings over several columns, `marked` rows stand out.
+    """Return a table whose cells may be buttons; `above` are headings over several columns, `marked` are rows.
 
     >>> "marked" in table_html("Ages", ["age"], [["1"], ["2"]], marked=[1])
     True

@@ -24,10 +24,10 @@ def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | 
     if policy is None or (policy.model is None and policy.algorithm.promise() is None):
         return None
     text = policy_text(portable(policy, session.folder, base=base), notes=session.result(NOTES))
-    told = {name: session.result(name) for name in SAVED if session.result(name) is not None}
-    if "risk-choices" in told:  # files that an attacker may have contain rows of people
-        told["risk-choices"] = {key: each for key, each in told["risk-choices"].items() if key != "beside"}
-    return SavedJob(session.name, text, told)
+    results = {name: session.result(name) for name in SAVED if session.result(name) is not None}
+    if "risk-choices" in results:  # files that an attacker may have contain rows of people
+        results["risk-choices"] = {key: each for key, each in results["risk-choices"].items() if key != "beside"}
+    return SavedJob(session.name, text, results)
 
 
 def _job_of_tables(session: Session, *, base: Path | None) -> SavedJob | None:
@@ -81,11 +81,11 @@ def lay_out(session: Session, job: SavedJob, rows: Path | None = None) -> Path:
     return path
 
 
-def take_told(session: Session, told: dict[str, Any]) -> None:
+def take_told(session: Session, results: dict[str, Any]) -> None:
     """Restore the decisions that a saved job has in addition to the policy."""
     for name in SAVED:
-        if name in told:
-            session.keep(name, told[name])
+        if name in results:
+            session.keep(name, results[name])
 
 
 def open_project(session: Session, path: Path) -> tuple[Path, dict[str, Any]]:

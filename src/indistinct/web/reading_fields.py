@@ -1,4 +1,4 @@
-"""How a table is read, as the texts of fields: one line for each declaration about several columns."""
+"""Form fields for the import options of a table, as texts: one line for each declaration about several columns."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import InputError
+from indistinct.tables.extents import ARCHIVE_ERRORS
 
 SUFFIX = ".indistinct"
 """How the file of a saved job ends; it is a zip archive."""
@@ -79,9 +80,9 @@ class Shelf:
         found = []
         for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
-                told = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
+                document = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
                 saved = (place / TOLD).stat().st_mtime
-                found.append(ShelfEntry(place.name, str(told["name"]), saved, any((place / ROWS).glob("*"))))
+                found.append(ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*"))))
             except (OSError, ValueError, KeyError, TypeError, InputError):
                 continue
         return sorted(found, key=lambda each: -each.saved)
@@ -120,7 +121,7 @@ def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in _texts(job).items():
-            archive.writestr(zipfile.ZipInfo(name), text)
+            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
         if rows is not None:
             archive.write(rows, f"{ROWS}/{rows.name}")
     return made.getvalue()
@@ -131,14 +132,14 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
     wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
     try:
         with zipfile.ZipFile(path) as archive:
-            texts = {name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()}
+            job = _job_of({name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()})
             inside = [each for each in archive.namelist() if each.startswith(f"{ROWS}/") and not each.endswith("/")]
             rows = None
             if inside:
                 rows = into / Path(inside[0]).name
                 _write_private(rows, _part(archive, inside[0], most=most))
-        return _job_of(texts), rows
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, RuntimeError):
+        return job, rows
+    except (*ARCHIVE_ERRORS, KeyError):
         raise wrong from None
 
 
@@ -152,15 +153,16 @@ def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
 
 
 def _texts(job: SavedJob) -> dict[str, str]:
-    told = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
-    return {POLICY: job.policy, TOLD: json.dumps(told, indent=1)}
+    document = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
+    return {POLICY: job.policy, TOLD: json.dumps(document, indent=1)}
 
 
 def _job_of(texts: Mapping[str, str]) -> SavedJob:
-    told = json.loads(texts[TOLD])
-    if told.get("format") != FORMAT or not isinstance(told.get("told"), dict):
+    document = json.loads(texts[TOLD])
+    wrong = not isinstance(document, dict) or document.get("format") != FORMAT
+    if wrong or not isinstance(document.get("told"), dict):
         raise InputError("another version of indistinct saved this job", hint="open its policy instead")
-    return SavedJob(str(told["name"]), texts[POLICY], told["told"])
+    return SavedJob(str(document["name"]), texts[POLICY], document["told"])
 
 
 def _read_own(path: Path, *, most: int) -> bytes:
@@ -184,11 +186,11 @@ def _write_private(path: Path, content: bytes) -> None:
 
 def _copy_rows(source: Path, folder: Path) -> None:
     """Copy a table into a folder of its own, unless it is there already."""
-    target, told = folder / source.name, source.stat()
-    if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (told.st_size, told.st_mtime_ns):
+    target, status = folder / source.name, source.stat()
+    if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns):
         return
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     target.touch(mode=0o600)
     shutil.copyfile(source, target)
-    os.utime(target, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))

@@ -175,8 +175,8 @@ def address_to_json(address: Address) -> str:
 def separate_sessions() -> None:
     """Let the framework pass on only messages whose socket and page have the same session.
 
-    The framework takes from a message itself which page it is for. Names of pages cannot be guessed; whoever learns one
-    all the same can do nothing with it.
+    The framework takes from a message itself which page it is for. Names of pages cannot be guessed, and
+    knowing one is of no use.
     """
     handlers = core.sio.handlers["/"]
     for name in FOR_A_PAGE:

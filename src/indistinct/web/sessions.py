@@ -1,8 +1,8 @@
 """What a steward decided and what was found, for as long as the server runs: nothing of it is in the browser.
 
 The job is one `Policy`, so that whatever is decided here can be written down and run without the page. What was found
-is kept with what it rests on: a change makes it old, and leaves the rest as it is. What was decided is saved for
-another day; what was found goes with the session, which ends when nobody used it for a while.
+is kept with what it rests on: a change makes it old, and leaves the rest unmodified. What was decided is saved for
+another day; what was found goes with the session, which ends when it was not used for a while.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ class Settings:
     """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
 
     Jobs are saved on the `shelf`. Pages speak `language`, or that of the browser where it is None. A session that
-    nobody used for `idle` seconds ends.
+    was not used for `idle` seconds ends.
     """
 
     folder: Path
@@ -191,9 +191,9 @@ class Session:
     def change(
         self, policy: Policy, *, seen: int | None = None, name: str | None = None, key: str | None = None
     ) -> None:
-        """Put a policy in place of the one before; `seen` is the version that whoever changes it was shown.
+        """Put a policy in place of the one before; `seen` is the version on which the change was based.
 
-        With a `key` it is the job of another table: the one before is saved as it is, and this one under its own key.
+        With a `key` it is the job of another table: the one before is saved, and this one under its own key.
         """
         self._put(policy, None, seen=seen, name=name, key=key)
 
@@ -311,7 +311,7 @@ class Session:
 
     @contextlib.contextmanager
     def open_tab(self) -> Iterator[None]:
-        """Count a tab for as long as it is open."""
+        """Count a tab while it is open."""
         self.tabs += 1
         try:
             yield
@@ -413,7 +413,7 @@ class Session:
         """Begin a long task and return at once; `then` gets what it returns, and is waited for. One runs at a time.
 
         `lastly` tidies up, however the task ended: also where it was stopped. `at` is the step and the field where an
-        error is shown. A task that is not `polite` is waited for by whoever began it: it takes what speed there is.
+        error is shown. A task that is not `polite` runs at full speed, because a person waits for it.
         It does not begin while a field of the job, or of its `action`, could not take its text; where that is None, the
         task does not go by the job.
         """

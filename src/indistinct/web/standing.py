@@ -25,9 +25,9 @@ MEANING = {
     "k reached": "The smallest equivalence class of the release: rows, or people, that look alike.",
     "smallest bucket": "The fewest rows that share one bucket of the release.",
     "violations": "Equivalence classes of the release that break a privacy guarantee.",
-    "highest risk": "The probability with which the person who stands out most is found.",
+    "highest risk": "The highest probability with which a person is found.",
     "loss": "How much detail the release loses: 0 % none, 100 % all.",
-    "verdict": "What is known of the release altogether: its promise, columns published as they are, risk and attacks.",
+    "verdict": "What is known of the release altogether: its promise, columns published unmodified, risk and attacks.",
 }
 """What each figure says, in a sentence."""
 Told = list[tuple[str, str, str]]
@@ -37,7 +37,7 @@ Told = list[tuple[str, str, str]]
 def standing(session: Session) -> Told:
     """Return each figure with its name, and whether it is good, bad or old.
 
-    Before a search, risk is that of the table as it is; afterwards the release says what it achieves. Where people are
+    Before a search, risk is that of the original table; afterwards the release says what it achieves. Where people are
     counted, so are k and risk.
     """
     if session.tables is not None:
@@ -128,14 +128,14 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
     """
     hides_rows = structure_of(made["form"], (), ()).hides_rows
     risk = _link_risk(made) if not hides_rows else 1 / made["k"] if made["k"] else None
-    told = ABSENT if risk is None else percent(risk)
+    figure = ABSENT if risk is None else percent(risk)
     return [
         ("rows", _of(made["rows"], made["original_rows"]), kind),
         *_people(made["people"], made["original_people"], kind),
         asked,
         ("k reached" if hides_rows else "smallest bucket", _spell(made["k"]), kind),
         ("violations", _spell(made["violations"]), kind or ("" if made["holds"] and not clear else _kind(made))),
-        ("highest risk", f"{told} for a value" if not hides_rows and risk is not None else told, kind),
+        ("highest risk", f"{figure} for a value" if not hides_rows and risk is not None else figure, kind),
         ("loss", ABSENT if made["loss"] is None else percent(made["loss"]), kind),
     ]
 
@@ -161,7 +161,7 @@ def k_asked(models: tuple[Model, ...]) -> int | None:
 
 
 def _link_risk(made: Mapping[str, Any]) -> float | None:
-    """Return the largest probability with which somebody is linked to a sensitive value."""
+    """Return the largest probability with which a person is linked to a sensitive value."""
     found = [each["achieved"].get("p") for each in made["models"]]
     return max((each for each in found if each is not None), default=None)
 

@@ -1,7 +1,7 @@
 """Edits of a tree of values as functions of its rows: each row is a value and its coarser values, the top last.
 
-On a level, a member (a value of the level below) is in a group, or it stays as it is and has its own name there. Every
-edit leaves the rows nested: a group has one parent, and whoever joins a group has that parent too.
+On a level, a member (a value of the level below) is in a group, or it is unmodified and has its own name there. Every
+edit leaves the rows nested: a group has one parent, and a member that joins a group has that parent too.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -38,7 +38,7 @@ def tree_of(rows: Rows, *, rooted: bool = True) -> Explicit:
 
 
 def rows_of_values(values: Iterable[str]) -> Rows:
-    """Return values below one top, with a level between on which each stays as it is.
+    """Return values below one top, with a level between on which each is unmodified.
 
     >>> rows_of_values(["flu", "ulcer"])
     (('flu', 'flu', '*'), ('ulcer', 'ulcer', '*'))
@@ -52,7 +52,7 @@ def levels_of(rows: Rows, *, rooted: bool = True) -> range:
 
 
 def groups_of(rows: Rows, level: int) -> tuple[Group, ...]:
-    """Return the groups of a level, and the members that stay as they are, in the order of the rows.
+    """Return the groups of a level, and the unmodified members, in the order of the rows.
 
     >>> groups_of((("flu", "infection", "*"), ("ulcer", "ulcer", "*")), 1)
     (Group(label='infection', members=('flu',)), Group(label='ulcer', members=('ulcer',)))
@@ -94,7 +94,7 @@ def take_out(rows: Rows, members: Iterable[str], *, level: int) -> Rows:
 
 
 def add_level(rows: Rows, *, rooted: bool = True) -> Rows:
-    """Return rows with one more level below the top, on which everything stays as it is.
+    """Return rows with one more level below the top, on which everything is unmodified.
 
     >>> add_level((("flu", "infection", "*"),))
     (('flu', 'infection', 'infection', '*'),)
@@ -115,7 +115,7 @@ def add_top(rows: Rows) -> Rows:
 
 
 def add_values(rows: Rows, values: Iterable[str], *, rooted: bool = True) -> Rows:
-    """Return rows with more values, each as it is on every level but the top.
+    """Return rows with more values, each unmodified on every level but the top.
 
     A group that has the name of a value takes it in.
 

@@ -248,12 +248,12 @@ def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "done", run()
     except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)
-        told = task_error(error)
+        failure = task_error(error)
         return "failed", {
-            "message": told.message,
-            "hint": told.hint,
-            "kind": told.kind,
-            "feasible": told.feasible,
+            "message": failure.message,
+            "hint": failure.hint,
+            "kind": failure.kind,
+            "feasible": failure.feasible,
         }
 
 

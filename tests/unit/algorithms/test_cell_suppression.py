@@ -20,7 +20,7 @@ from indistinct.algorithms.full_domain.stars import (
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.value import Classes
-from indistinct.models import KAnonymity
+from indistinct.models import KAnonymity, SubsetAnonymity
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.spelling import spell
@@ -180,6 +180,21 @@ def test_unique_columns_are_suppressed_as_a_whole():
     rows = [(str(place), "pq"[place % 2]) for place in range(8)]
     release = release_of(rows, algorithm="value-suppression", k=4)
     assert shown(release) == {("*", "p"): 4, ("*", "q"): 4}
+
+
+@pytest.mark.parametrize("width", [3, 66])
+def test_outliers_of_column_sets_are_placed_in_tables_of_any_width(width):
+    names = [f"column{number}" for number in range(width)]
+    last = ["common"] * 8 + ["rare", "rarer", "rarest"]
+    table = pa.table({**dict.fromkeys(names[:-1], ["common"] * len(last)), names[-1]: last})
+    release = ind.anonymize(
+        table,
+        ind.Schema(quasi=names),
+        model=SubsetAnonymity(k=3, size=1),
+        algorithm=CellSuppression(start="datafly"),
+        suppression=0.3,
+    )
+    assert Counter(release.table[names[-1]].to_pylist()) == {"common": 8, "*": 3}
 
 
 def test_a_model_that_cannot_hold_is_infeasible():

@@ -4,6 +4,7 @@ import ast
 import calendar
 import functools
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,25 @@ def test_words_of_drawings_are_translated_and_values_are_not():
         drawn
         == '<svg><text x="1">Zeilen in einer Äquivalenzklasse</text><text>flu &amp; cough</text><text>yes</text></svg>'
     )
+
+
+def test_notes_of_a_drawing_are_translated_in_as_many_lines():
+    first = "before: the smallest has 1 row; 100 % of the rows are in smaller ones than k = 5"
+    second = "after: the smallest has 12 rows; 0 % of the rows are in smaller ones than k = 5"
+    lines = [line for note in (first, second) for line in textwrap.wrap(note, 56)]
+    spans = "".join(f'<tspan x="0" dy="14">{line}</tspan>' for line in lines)
+    drawn = Translation(GERMAN).drawing(f"<svg><desc>{first};\n{second}</desc><text>{spans}</text></svg>")
+    said = [GERMAN.translate(note) for note in (first, second)]
+    assert None not in said
+    assert f"<desc>{said[0]};\n{said[1]}</desc>" in drawn
+    german = re.findall(r"<tspan[^>]*>([^<]*)</tspan>", drawn)
+    assert len(german) == len(lines) == 4
+    assert " ".join(german) == " ".join(said)
+
+
+def test_lines_of_values_in_a_drawing_stay():
+    svg = '<svg><text><tspan>Q&amp;A</tspan><tspan x="0">yes</tspan></text></svg>'
+    assert Translation(GERMAN, {"yes"}).drawing(svg) == svg
 
 
 def test_a_page_says_its_language_and_english_stays_as_it_was():

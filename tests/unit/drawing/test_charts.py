@@ -33,7 +33,7 @@ def test_a_drawing_says_what_it_is_and_holds_nothing_active():
     text = draw(lines(), title="Times", notes=["on Adult", "k = 2"])
     root, drawn = texts(text)
     assert root.findtext(f"{SVG}title") == "Times"
-    assert root.findtext(f"{SVG}desc") == "on Adult; k = 2"
+    assert root.findtext(f"{SVG}desc") == "on Adult;\nk = 2"
     assert [drawn.count(words) for words in ("Times", "on Adultk = 2")] == [1, 1], "a title, and two lines below it"
     tags = {each.tag.removeprefix(SVG) for each in root.iter()}
     assert tags <= {"svg", "title", "desc", "rect", "g", "path", "line", "text", "tspan"}

@@ -180,7 +180,7 @@ def test_a_streamed_archive_has_no_strays(tmp_path):
         ({"xl/worksheets/_rels/sheet1.xml.rels": '<R><L TargetMode="External" Target="mailto:a@b.c"/></R>'}, "links"),
         ({"xl/theme/theme1.xml": "<a><!-- names --></a>"}, "comments in its XML"),
         ({"xl/names.dat": "x"}, "of no kind that workbooks have"),
-        ({"docProps/custom.xml": "<a><property/></a>"}, "somebody's own making"),
+        ({"docProps/custom.xml": "<a><property/></a>"}, "that a person added"),
     ],
 )
 def test_entries_that_may_name_people_are_suspicions(entries, sentence, tmp_path):

@@ -269,3 +269,24 @@ def test_columns_of_any_type_are_scanned(kind, tmp_path):
     scan = ind.scan(source, original=original, schema=ind.Schema(quasi=["views"], insensitive=["huge"]))
     assert scan.rows == 3
     assert "unused-categories" not in {finding.check for finding in scan.findings}
+
+
+def with_damaged_entries(content):
+    """Return an archive whose entries are compressed by LZMA, and damaged at their start."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as read, zipfile.ZipFile(made, "w", zipfile.ZIP_LZMA) as written:
+        for name in read.namelist():
+            written.writestr(name, read.read(name))
+    packed = bytearray(made.getvalue())
+    for entry in written.infolist():
+        start = entry.header_offset + 30 + len(entry.filename) + 9
+        packed[start : start + 4] = b"\xff" * 4
+    return bytes(packed)
+
+
+def test_a_workbook_of_damaged_entries_is_refused(tmp_path):
+    (tmp_path / "x.xlsx").write_bytes(with_damaged_entries(workbook(ROWS)))
+    with pytest.raises(InputError):
+        ind.scan(tmp_path / "x.xlsx")
+    with pytest.raises(InputError):
+        ind.inspect(tmp_path / "x.xlsx")

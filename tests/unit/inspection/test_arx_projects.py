@@ -276,6 +276,21 @@ def test_an_entry_whose_bytes_were_changed_is_refused(tmp_path):
     assert "cannot be read" in refused(path)
 
 
+def test_damage_of_another_compression_is_refused(tmp_path):
+    path = arx_project(tmp_path / "p.deid", ROWS, TWO)
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        for name, text in entries.items():
+            archive.writestr(name, text)
+    content = bytearray(path.read_bytes())
+    for entry in archive.infolist():
+        start = entry.header_offset + 30 + len(entry.filename) + 9
+        content[start : start + 4] = b"\xff" * 4
+    path.write_bytes(content)
+    assert "cannot be read" in refused(path)
+
+
 def test_an_encrypted_archive_is_refused(tmp_path):
     path = clinic_project(tmp_path / "p.deid")
     content = bytearray(path.read_bytes())

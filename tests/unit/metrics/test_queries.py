@@ -76,7 +76,7 @@ def test_what_a_release_is_not_asked_is_refused(sql, words):
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("SELECT COUNT(*) WHERE name = 'n1'", "points at people"),
+        ("SELECT COUNT(*) WHERE name = 'n1'", "identifies people"),
         ("SELECT AVG(agee)", "does not have"),
         ("SELECT AVG(disease)", "is text"),
         ("SELECT COUNT(*) WHERE age = 'old'", "compares it with something else"),
@@ -171,6 +171,14 @@ def test_a_workload_is_drawn_with_about_the_wanted_share():
 def test_impossible_workloads_are_refused(options):
     with pytest.raises(ind.IndistinctError):
         ind.Workload.generate(TABLE, SCHEMA, **options)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"), [([], "at least one column; got none"), (["age", "sex", "age"], "names 'age' twice")]
+)
+def test_columns_of_a_workload_are_named_once(columns, expected):
+    with pytest.raises(ind.ParameterError, match=expected):
+        ind.Workload.generate(TABLE, SCHEMA, columns=columns, attributes=1)
 
 
 @pytest.mark.parametrize("name", ["queries.sql", "queries.csv"])

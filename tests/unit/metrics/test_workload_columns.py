@@ -23,7 +23,7 @@ GOOD = "SELECT COUNT(*) WHERE age < 25"
     ("query", "told"),
     [
         ("SELECT COUNT(*) WHERE age < 25 AND twon = 'a'", "'twon'"),
-        ("SELECT COUNT(*) WHERE name = 'n3' OR age > 30", "'name' points at people"),
+        ("SELECT COUNT(*) WHERE name = 'n3' OR age > 30", "'name' identifies people"),
         ("SELECT COUNT(nothing)", "'nothing'"),
     ],
 )

@@ -148,3 +148,5 @@ def test_styles_are_checked():
         Style(extent="box")
     with pytest.raises(ParameterError, match="numeric"):
         Style(numeric="median")
+    with pytest.raises(ParameterError, match=r"`trees` must be one of node, set; got 'nonsense'"):
+        Style(trees="nonsense")

@@ -368,7 +368,7 @@ def test_a_transformation_is_tried_before_it_is_decided(desk, looked):
 def test_what_roles_do_about_a_set_of_columns(looked):
     assert protection(["age", "sex"], looked.policy) == ("made coarser together", "good")
     assert protection(["age", "name"], looked.policy) == ("name is dropped", "good")
-    assert protection(["age", "disease"], looked.policy) == ("disease published as it is", "warn")
+    assert protection(["age", "disease"], looked.policy) == ("disease published unmodified", "warn")
     cleared = deciding.with_transformation(looked.policy, "disease", Transformation(clear="all"))
     assert protection(["age", "disease"], cleared) == ("disease published transformed", "")
 

@@ -227,7 +227,7 @@ def test_the_name_of_the_release_stays_inside_its_picture(own, anchor):
 def test_a_solution_is_told_in_words(explored):
     found = explored.lattice
     top = found.node(found.heights)
-    assert levels_in_words(found, (0, 0, 0)) == "everything as it is"
+    assert levels_in_words(found, (0, 0, 0)) == "everything unmodified"
     assert levels_in_words(found, (1, 0, 0)) == "age in steps of 10"
     assert "highest risk" in in_words(found, top, "loss")
 

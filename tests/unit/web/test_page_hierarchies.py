@@ -235,7 +235,7 @@ def test_bands_that_are_not_published_are_told():
     assert "nothing needs to be done" in remark(Mondrian(), None, kind="number", quasi=True)
     assert remark(Optimal(), bands, kind="number", quasi=True) == ""
     assert remark(Mondrian(), tree, kind="text", quasi=True) == ""
-    assert "as it is, or not at all" in remark(Optimal(), None, kind="text", quasi=True)
+    assert "unmodified, or not at all" in remark(Optimal(), None, kind="text", quasi=True)
     assert remark(Mondrian(), bands, kind="number", quasi=False) == ""
 
 

@@ -123,6 +123,14 @@ def test_no_key_leads_out_of_the_shelf(session, key):
         session.settings.shelf.remove(key)
 
 
+def test_a_job_whose_choices_are_no_object_is_refused_on_the_shelf(session, tmp_path):
+    key = new_key()
+    session.settings.shelf.put(key, SavedJob("x", ""))
+    (tmp_path / "jobs" / key / "job.json").write_text("[]")
+    with pytest.raises(TaskError):
+        open_saved(session, key)
+
+
 def test_a_job_taken_along_has_no_rows_and_opens_elsewhere(session, tmp_path):
     name, content = project_file(session)
     assert name == "patients.indistinct"
@@ -156,14 +164,75 @@ def bomb(name):
     return made.getvalue()
 
 
+def packed(told, policy="", rows=b"name,age\nx,30\n" * 20, method=zipfile.ZIP_DEFLATED):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, text in {"job.json": told, "policy.toml": policy, "rows/patients.csv": rows}.items():
+            archive.writestr(name, text)
+    return made.getvalue()
+
+
+def damaged(entry, method=zipfile.ZIP_DEFLATED):
+    """Return a saved job with other bytes at the start of a compressed entry, behind what names the method."""
+    content = bytearray(packed(TOLD, "x = 1\n" * 100, method=method))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        start = archive.getinfo(entry).header_offset + 30 + len(entry) + (9 if method == zipfile.ZIP_LZMA else 0)
+    content[start : start + 4] = b"\xff" * 4
+    return bytes(content)
+
+
+def shortened():
+    """Return a saved job whose index promises more bytes of the rows, its last entry, than the file has."""
+    content = bytearray(packed(TOLD, method=zipfile.ZIP_STORED))
+    index = content.rindex(b"PK\x01\x02")
+    for at in (index + 20, index + 24):
+        content[at : at + 4] = (10_000).to_bytes(4, "little")
+    return bytes(content)
+
+
+TOLD = json.dumps({"format": 1, "name": "x", "told": {}})
+
+
 @pytest.mark.parametrize(
-    "content", [b"", b"PK\x03\x04 nothing", bomb("rows/large.csv"), pack_job(SavedJob("x", ""))[:-30]]
+    "content",
+    [
+        b"",
+        b"PK\x03\x04 nothing",
+        bomb("rows/large.csv"),
+        pack_job(SavedJob("x", ""))[:-30],
+        packed("[]"),
+        packed("7"),
+        packed('{"format": 1, "told": {}}'),
+        packed(b"\xff"),
+        damaged("job.json"),
+        damaged("policy.toml"),
+        damaged("rows/patients.csv"),
+        damaged("rows/patients.csv", zipfile.ZIP_LZMA),
+        damaged("rows/patients.csv", zipfile.ZIP_BZIP2),
+        shortened(),
+    ],
 )
 def test_a_file_that_is_no_job_is_refused_without_what_is_in_it(session, tmp_path, content):
     (tmp_path / "bad.indistinct").write_bytes(content)
     with pytest.raises(TaskError) as told:
         open_project(session, tmp_path / "bad.indistinct")
     assert "0000" not in told.value.message
+
+
+@pytest.mark.parametrize("told", ["[]", "{}", json.dumps({"format": 99, "name": "x", "told": {}})])
+def test_rows_of_a_refused_job_are_not_written(told, tmp_path):
+    (tmp_path / "job.indistinct").write_bytes(packed(told))
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(InputError):
+        unpack_job(tmp_path / "job.indistinct", into=tmp_path / "rows", most=1000)
+    assert not list((tmp_path / "rows").iterdir())
+
+
+def test_a_packed_job_is_compressed():
+    policy = "# the same line again\n" * 1000
+    content = pack_job(SavedJob("x", policy))
+    assert len(content) < len(policy) / 10
+    assert content == pack_job(SavedJob("x", policy))
 
 
 def test_rows_of_a_packed_job_stay_in_their_folder(session, tmp_path):

@@ -290,7 +290,7 @@ def test_a_walk_ends_with_files_that_pass(session: Session, decided: TablesJob, 
     [known] = chores_for_tables(session)
     session.keep(KNOWN_ROWS, assess_known_rows(Desk(), *known.arguments), rests_on=known.rests_on)
     privacy = text_of(session, "privacy")
-    assert "Whoever knows the columns of a person and 1 row of" in privacy
+    assert "An attacker who knows the columns of a person and 1 row of" in privacy
     made = publish_tables(Desk(), decided.policy, tmp_path / "made" / "1" / "release")
     session.keep(MADE, made, rests_on=decided.policy)
     verdict = verdict_on_tables(session, made)

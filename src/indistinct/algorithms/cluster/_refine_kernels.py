@@ -24,7 +24,7 @@ inner = compiled.inner(error_model="numpy", _nrt=False)
 PAIRS, TREE, LINE, SET = 0, 1, 2, 3
 # A literal would have its own type, and functions that take it would be compiled twice.
 NONE = np.int64(-1)
-# # Up to this number of members, values are counted by comparing them pairwise.
+# Up to this number of members, values are counted by comparing them pairwise.
 FEW = 32
 
 Units = namedtuple("Units", ["ranks", "counts"])

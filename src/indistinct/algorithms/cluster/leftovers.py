@@ -41,7 +41,7 @@ def attach(space: ClusterSpace, class_ids: Codes, *, stub: bool, together: bool)
 
 
 def _classes_of(space: ClusterSpace, class_ids: Codes) -> Settled:
-    """Return dense labels and the classes that they define."""
+    """Number the classes of cells from 0 without gaps (leftovers stay -1); return them with their tuples and rows."""
     distinct, dense = np.unique(class_ids, return_inverse=True)
     missing = int(distinct[0] < 0)
     dense = dense.astype(np.int64) - missing

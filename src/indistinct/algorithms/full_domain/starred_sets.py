@@ -58,11 +58,35 @@ def place_by_sets(outliers: Starring) -> None:
         outliers.space.problem.progress(stars / len(free))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _SmallGroups:
+    """Groups that stay small even with all outliers.
+
+    Entry `i` says that outlier `owners[i]` is in such a group by column set `sets[i]`; `columns` is sets × columns.
+    """
+
+    owners: Codes
+    sets: Codes
+    columns: Mask
+
+    def by_column(self) -> Codes:
+        """Return, for each column, the entries whose set has it."""
+        return np.bincount(self.sets, minlength=len(self.columns)) @ self.columns
+
+    def placed_by(self, stars: StarMask, outliers: int) -> Mask:
+        """Return which outliers have a star in each set of columns in which their group is small."""
+        fits = np.ones(outliers, dtype=bool)
+        starred: Mask = np.asarray(self.columns[:, list(stars)].any(axis=1))
+        fits[self.owners[~starred[self.sets]]] = False
+        return fits
+
+
 @dataclass(eq=False)
 class _PublishedGroups:
-    """The groups that are published already, as far as they matter to outliers.
+    """The groups that the model judges (equal published values in one set of columns), as far as outliers join them.
 
-    `witnesses` are classes that fill them.
+    `witnesses` marks published classes that suffice to show that a group which an outlier may join has k rows, or
+    people.
     """
 
     outliers: Starring
@@ -81,24 +105,27 @@ class _PublishedGroups:
 
     def telling(self, free: Sequence[int]) -> list[int]:
         """Return the columns, those first that are most often part of a small group, relative to their weight."""
-        entries = self.small_groups()[1]
-        often = {j: int(np.count_nonzero(entries & np.uint64(1 << j))) for j in free}
+        often = self.small_groups().by_column()
         weigh = self.outliers.space.problem.importance.of
         names = self.outliers.space.problem.frequencies.names
-        return sorted(free, key=lambda j: (-often[j] / weigh(names[j]), j))
+        return sorted(free, key=lambda j: (-int(often[j]) / weigh(names[j]), j))
 
-    def small_groups(self) -> tuple[Codes, Codes]:
-        """Return the outliers and the sets of columns (as bits) whose groups stay small even with all outliers."""
+    def small_groups(self) -> _SmallGroups:
+        """Return the groups of outliers that stay small even with all outliers."""
         out = self.outliers
         present = np.concatenate([np.flatnonzero(self.witnesses), out.remaining])
-        first, owners, sets = len(present) - len(out.remaining), [], []
+        first, some, labels = len(present) - len(out.remaining), out.cut.classes.take(present), self._labels_of(present)
+        owners, sets, columns = list[Codes](), list[Codes](), list[Mask]()
         for model in self.sets:
-            some = out.cut.classes.take(present)
-            for columns, small in self._groups(model, some, self._labels_of(present)).small_by_set(model.k):
+            for of_set, small in self._groups(model, some, labels).small_by_set(model.k):
                 mine = small[small >= first] - first
-                owners.append(mine)
-                sets.append(np.full(len(mine), sum(1 << column for column in columns), dtype=np.uint64))
-        return np.concatenate([np.zeros(0, dtype=np.int64), *owners]), np.concatenate([np.zeros(0, np.uint64), *sets])
+                if len(mine):
+                    owners.append(mine)
+                    sets.append(np.full(len(mine), len(columns)))
+                    columns.append(np.isin(np.arange(out.values.shape[1]), of_set))
+        if not columns:
+            return _SmallGroups(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, out.values.shape[1]), bool))
+        return _SmallGroups(np.concatenate(owners), np.concatenate(sets), np.array(columns))
 
     def place_with(self, masks: list[StarMask]) -> None:
         """Place outliers by sets of columns, first by the set that could place most rows for its cost.
@@ -108,12 +135,12 @@ class _PublishedGroups:
         """
         out, weigh = self.outliers, self.outliers.space.problem.importance.of
         names = out.space.problem.frequencies.names
-        owners, sets = self.small_groups()
+        small = self.small_groups()
         placed = np.zeros(len(out.remaining), dtype=bool)
         everybody, rest = out.remaining, out.rest
         queue: list[tuple[float, int, int]] = []
         for place, mask in enumerate(masks):
-            fits = self._fitting(mask, owners, sets, len(everybody))
+            fits = small.placed_by(mask, len(everybody))
             rows, weight = int(rest.sizes[fits].sum()), sum(weigh(names[j]) for j in mask)
             queue += [(-rows / weight, place, rows)] if rows else []
         heapq.heapify(queue)
@@ -123,21 +150,13 @@ class _PublishedGroups:
             if not queue or placed.all():
                 break
             mask = masks[heapq.heappop(queue)[1]]
-            some = self._fitting(mask, owners, sets, len(everybody)) & ~placed
+            some = small.placed_by(mask, len(everybody)) & ~placed
             out.space.problem.counters["checks"] += 1
             some[some] = self._joining(everybody[some], mask)
             out.stars[np.ix_(everybody[some], np.array(mask))] = True
             self.witnesses[everybody[some]] = True
             placed |= some
         out.remaining, out.rest = everybody[~placed], rest.take(np.flatnonzero(~placed))
-
-    @staticmethod
-    def _fitting(mask: StarMask, owners: Codes, sets: Codes, size: int) -> Codes:
-        """Return which outliers have a star in each set of columns in which their group is small."""
-        bits = np.uint64(sum(1 << column for column in mask))
-        fits = np.ones(size, dtype=bool)
-        fits[owners[(sets & bits) == 0]] = False
-        return fits
 
     def _joining(self, classes: Codes, mask: StarMask) -> Mask:
         """Return which of some classes satisfy the model when all of them show `*` in these columns."""

@@ -178,7 +178,7 @@ def group_published(values: Codes, stars: Mask) -> tuple[Codes, int]:
     return group_shown(np.where(stars, 0, values + 1), range(values.shape[1]))
 
 
-def _differing(units: Units, class_ids: Codes) -> Codes:
+def _differing(units: Units, class_ids: Codes) -> Mask:
     """Return, for each unit and column, whether the units of its class have different values there."""
     distinct, ids = np.unique(class_ids, return_inverse=True)
     found = np.zeros(units.values.shape, dtype=bool)

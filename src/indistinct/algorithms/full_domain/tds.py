@@ -163,7 +163,7 @@ class Specialization:
             settled += 1
             self.space.problem.progress(min(settled / total, 1.0))
 
-    def _carrying(self, column: int, level: int, node: int) -> Codes:
+    def _carrying(self, column: int, level: int, node: int) -> Mask:
         """Return which values of a column are published as a node."""
         return (self.levels[column] == level) & (self.ancestors[column][:, level] == node)
 
@@ -252,7 +252,7 @@ class Specialization:
             kept = (rest > 0) & ~alone
             np.minimum.at(after, places[kept], rest[kept])
 
-    def _moving(self, candidate: Candidate) -> Codes:
+    def _moving(self, candidate: Candidate) -> Mask:
         """Return which values of a candidate's column go one level down."""
         moving = self._carrying(candidate.column, candidate.level, candidate.node)
         if candidate.child is None:

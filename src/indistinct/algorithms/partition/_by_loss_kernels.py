@@ -38,7 +38,7 @@ from indistinct.algorithms.partition._cut_order_kernels import (
 
 # Columns with at most this number of values are narrow.
 BITS = 64
-# # In parts with at most this number of cells, ends are looked up once for all cut columns.
+# In parts with at most this number of cells, ends are looked up once for all cut columns.
 SMALL = 1024
 
 Covers = namedtuple(

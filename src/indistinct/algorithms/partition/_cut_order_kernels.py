@@ -1,4 +1,4 @@
-"""Numba kernels that order the values of a part and divide it at one of them.
+"""Numba kernels of Mondrian's cuts: they order the values of a part and divide it at one of them.
 
 A cell is one row of a matrix, as in `_strict_kernels.py`: the ranks of its columns as bit fields of a few words, and
 its number of rows last. A part is a run of rows. A cut of a column is a prefix of the values that occur in the part, in

@@ -118,7 +118,7 @@ def partition_by_depth(
     return Partition(tree.cuts(), ranks[final], class_ids, classes.sizes[final])
 
 
-def _larger(parts: DepthParts, sizes: Codes, fits: int) -> Codes:
+def _larger(parts: DepthParts, sizes: Codes, fits: int) -> Mask:
     """Return which parts have more than `fits` rows."""
     if not fits:
         return np.ones(len(parts), dtype=bool)

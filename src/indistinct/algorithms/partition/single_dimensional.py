@@ -222,7 +222,7 @@ def segments_by_rounds(
     return last, bool(np.isfinite(cost[size]))
 
 
-def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> Codes:
+def _segments_fit(classes: Classes, running: Codes, stop: int, model: Model) -> Mask:
     """Return which segments `start:stop` satisfy the model, for every start."""
     fits = running[stop] - running[:stop] >= model.smallest
     if model.traits.sizes_only or not fits.any():

@@ -11,7 +11,7 @@ import numpy as np
 from indistinct.algorithms.partition.layout import KernelLayout
 from indistinct.algorithms.partition.medians import Parts, middle_of
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, starts_of
+from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import Cuts
 from indistinct.recoding.summary import meeting_levels, node_runs
@@ -90,7 +90,7 @@ def widths(low: Codes, high: Codes, layout: KernelLayout) -> Codes:
 
 def _cut_along(
     values: Codes, classes: Classes, parts: Parts, dimension: int, layout: KernelLayout, model: Model
-) -> tuple[Codes, TentativeCut]:
+) -> tuple[Mask, TentativeCut]:
     """Return which parts have an allowable cut along a column, and the cuts."""
     stride = int(layout.tree_stride[dimension])
     if stride:
@@ -130,7 +130,7 @@ def _children(values: Codes, parts: Parts, ancestors: Codes) -> TentativeCut:
     return TentativeCut(children, np.stack(last, axis=1)[values, levels].astype(np.int64), count)
 
 
-def judge(classes: Classes, parts: Parts, trial: TentativeCut, model: Model) -> Codes:
+def judge(classes: Classes, parts: Parts, trial: TentativeCut, model: Model) -> Mask:
     """Return which parts are cut into children that all satisfy the model."""
     bases = starts_of(trial.count)
     class_ids = (bases[:-1][parts.owners()] + trial.children).astype(np.int32)

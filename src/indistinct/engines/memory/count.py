@@ -66,9 +66,9 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
 
 
 def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:
-    """Return who is alone on published columns, None unless that is asked for.
+    """Return which rows or people are unique on the published columns, None where the request names none.
 
-    Row `i` of the table counts as `counts[i]` rows, by default one.
+    Row `i` counts as `counts[i]` rows, by default one; without people, one that counts as several is not unique.
     """
     names = request.published_columns
     if not names:

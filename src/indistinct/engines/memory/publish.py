@@ -65,9 +65,9 @@ def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: Row
     cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
     names = list(dict.fromkeys(o.of for table in assignment.layout.tables.values() for o in table.outputs))
     shown = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
-    told = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
+    known = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
     table = source.data
-    alike = set(shown) <= told and all(one_to_one(table[name].type) for name in shown)
+    alike = set(shown) <= known and all(one_to_one(table[name].type) for name in shown)
     if alike and not assignment.layout.structure.whole_rows:
         firsts = grouping.order[starts_of(counts)[:-1]]
         table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)

@@ -142,15 +142,15 @@ def _check_target(
     if len(parts) > 2:
         raise OutputError(f"{place.table} has too many parts", hint="name a schema and a table, such as clinic.release")
     named = parts[0] if len(parts) == 2 else None
-    told = session.query(
+    schemas = session.query(
         "SELECT nspname::text AS schema, has_schema_privilege(oid, 'CREATE') AS may FROM pg_catalog.pg_namespace "
         "WHERE nspname = coalesce($1, current_schema())",
         (named,),
     ).to_pylist()
-    if not told:
+    if not schemas:
         raise OutputError(f"{session.address} has no schema {named}", hint="create the schema first")
-    schema = told[0]["schema"]
-    if not told[0]["may"]:
+    schema = schemas[0]["schema"]
+    if not schemas[0]["may"]:
         raise OutputError(
             f"{session.address}: the user may not create tables in the schema {schema}",
             hint=f"ask for GRANT CREATE ON SCHEMA {schema} TO the user",
@@ -175,8 +175,8 @@ def existing(session: DatabaseSession, place: str) -> str | None:
 def further_tables(comment: str | None) -> tuple[str, ...]:
     """Return the further tables of a release that the comment of its first one names: those of anatomy."""
     try:
-        told = json.loads(comment or "")
-        return ("sensitive",) if isinstance(told, dict) and told.get("form") == "tables" else ()
+        certificate = json.loads(comment or "")
+        return ("sensitive",) if isinstance(certificate, dict) and certificate.get("form") == "tables" else ()
     except (ValueError, RecursionError):
         return ()
 

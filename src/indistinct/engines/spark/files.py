@@ -164,8 +164,8 @@ def find_pieces(
 
 
 def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
-    told = file.metadata.metadata or {}
-    if any(key in told for key in OTHER_CALENDAR) or told.get(VERSION, b"4").startswith((b"1.", b"2.")):
+    metadata = file.metadata.metadata or {}
+    if any(key in metadata for key in OTHER_CALENDAR) or metadata.get(VERSION, b"4").startswith((b"1.", b"2.")):
         return False
     found = file.schema_arrow
     kinds = {field.name: field.type for field in found}

@@ -107,15 +107,15 @@ class PartWork:
             # Parcels come in any order; where a worker is lost, Spark wants what is made of them once more, bit by bit.
             ordered = sorted(contents, key=_digest_of)
             rows = coded_texts(join_tables([pa.ipc.open_stream(each).read_all() for each in ordered]))
-            told, summaries = [], []
+            reports, summaries = [], []
             for made in finish_several(rows, np.flatnonzero(self.tasks == task).tolist(), self.finish):
                 own = made.classes
-                told.append(Told(int(own.sizes.sum()), own.shown.schema, own.columns, sample_words(own)))
+                reports.append(Told(int(own.sizes.sum()), own.shown.schema, own.columns, sample_words(own)))
                 summaries.append(made.summary)
                 for first, last in pairwise([0, *piece_ends(own, PIECE)] if len(own) else []):
                     yield _pack_made(task, parcel=_pack(own.slice(first, last)))
-            told[0] = replace(told[0], read=len(rows))
-            yield _pack_made(task, told=_pickle(told), summaries=_pickle(summaries))
+            reports[0] = replace(reports[0], read=len(rows))
+            yield _pack_made(task, told=_pickle(reports), summaries=_pickle(summaries))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -94,14 +94,14 @@ def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> 
     attempts.mkdir()
     try:
         with shorten_errors("write the release"):
-            told = run(attempts.resolve()).toArrow()
+            finished = run(attempts.resolve()).toArrow()
         path.mkdir()
-        for name, rows in zip(told["name"].to_pylist(), told["rows"].to_pylist(), strict=True):
+        for name, rows in zip(finished["name"].to_pylist(), finished["rows"].to_pylist(), strict=True):
             _take_file(attempts / name, path / name, rows)
-        if not len(told):  # a folder of no rows has columns all the same
+        if not len(finished):  # a folder of no rows has columns all the same
             with writer_at(path, "part-00000.parquet", written) as writer:
                 writer.write_table(written.empty_table())
-        return sum(told["rows"].to_pylist())
+        return sum(finished["rows"].to_pylist())
     finally:
         shutil.rmtree(attempts, ignore_errors=True)
 

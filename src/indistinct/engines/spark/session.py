@@ -113,10 +113,10 @@ def require_java() -> None:
 def java_version(java: str) -> int | None:
     """Return the number of a Java, None where it does not tell; Java 8 calls itself 1.8."""
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
+        output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(found[1]) if found else None
 
 
@@ -174,24 +174,24 @@ def shorten_errors(what: str) -> Iterator[None]:
         raise _in_short(what, str(error), pyspark) from None
 
 
-def _in_short(what: str, told: str, pyspark: Any) -> IndistinctError:
-    ours = re.search(r"indistinct\.errors\.(\w+): ([^\n]*)(?:\n\s*\n?\s*hint: ([^\n]*))?", told)
+def _in_short(what: str, message: str, pyspark: Any) -> IndistinctError:
+    ours = re.search(r"indistinct\.errors\.(\w+): ([^\n]*)(?:\n\s*\n?\s*hint: ([^\n]*))?", message)
     if ours is not None:
         return KNOWN.get(ours[1], InputError)(ours[2], hint=ours[3])
-    if "No module named" in told:
+    if "No module named" in message:
         return InputError(
             f"Spark's workers lack a package: they could not {what}",
             hint=f"install indistinct where workers run, and name that Python in {PYTHON} before the session starts, "
             "or for spark-submit in spark.pyspark.python",
         )
-    if "indeterminate output" in told:
+    if "indeterminate output" in message:
         return InputError(
             f"a worker was lost, and rows came otherwise when they were read again: Spark could not {what}",
             hint="run it again on Parquet files, or on a frame that gives the same rows each time (`persist`)",
         )
-    if "No space left on device" in told:
+    if "No space left on device" in message:
         return spill_error(full=True)
-    if "maxResultSize" in told:
+    if "maxResultSize" in message:
         return InputError(
             f"the driver may not fetch what it needs to {what}",
             hint="raise spark.driver.maxResultSize and spark.driver.memory, or give `output` for a release",

@@ -47,8 +47,8 @@ class Words:
 
     def draw(self, size: int, *, stage: int, partition: int, batch: int) -> Codes:
         """Return random words for the rows of a batch: the same again where a lost task is run again."""
-        told = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
-        stream = hashlib.shake_256(self.key + told).digest(4 * size)
+        position = b"".join(number.to_bytes(8, "little") for number in (stage, partition, batch))
+        stream = hashlib.shake_256(self.key + position).digest(4 * size)
         return np.frombuffer(stream, dtype=np.uint32).astype(np.int64)
 
     def of_contents(self, table: pa.Table) -> Codes | None:
@@ -122,7 +122,10 @@ class Locating:
             yield from self._carried(kept, keys_of(groups, words), groups, contents).combine_chunks().to_batches()
 
     def classes(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that are published, as parcels of parts, with the place of their class and a random word."""
+        """Yield the rows of published classes with their sort keys, packed by part of the output; others are left out.
+
+        A sort key is the place of a row's class, then a word: random, or made of the row's content.
+        """
         if self.class_ids is None:
             raise AssertionError("rows that part are dealt out first")
         for number, read in enumerate(read_rows(batches, self.pieces, self.read)):

@@ -106,6 +106,10 @@ def _expected_table(
     counts: tuple[Floats, Floats],
     sizes: Floats,
 ) -> dict[str, Interval]:
+    """Return the expected share of each pair of categories, if two columns are independent inside each bucket.
+
+    `counts` has the rows of each category of either column by bucket, as buckets × categories, and `sizes` all rows.
+    """
     expected = (counts[0] / np.maximum(sizes, 1)[:, None]).T @ counts[1]
     total = float(expected.sum())
     return {

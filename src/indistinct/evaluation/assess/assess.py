@@ -440,7 +440,11 @@ def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | No
 def _risk_beyond_table(
     classes: Classes, population: KnownPopulation, look_alikes: Codes | None, *, threshold: Fraction
 ) -> tuple[Reidentification | None, PopulationRisk]:
-    """Return a journalist's risk, where a population is known, and what is known of its uniqueness."""
+    """Return the journalist risk, None without a known population, and the risk of being unique in that population.
+
+    `look_alikes` is the number of people in the population who match each class; with None only the size is known, and
+    both are estimated. A record whose risk is above `threshold` is at risk.
+    """
     members = int(classes.members.sum())
     if population.size is None or not members:
         return None, PopulationRisk()

@@ -159,9 +159,10 @@ def _belief(target: Target, crowd: Crowd, name: str) -> Belief:
 
 
 def _intersections(persons: Codes, inside: list[Codes], asked: list[Codes]) -> Codes:
-    """Return how many people are in both classes of each row that is asked for; 0 where its classes are not clear.
+    """Return, for each asked row, how many people share its classes of both releases; 0 where one is unclear.
 
-    `inside` are the classes of the rows of these people in both releases, and `asked` those of the rows; -1 is unclear.
+    `persons` numbers the people of the rows that are counted. `inside` has the classes of these rows, and `asked` those
+    of the asked rows, once per release; -1 is unclear.
     """
     rows = len(persons)
     both = [np.concatenate(pair) for pair in zip(inside, asked, strict=True)]

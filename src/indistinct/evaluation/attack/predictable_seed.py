@@ -202,7 +202,7 @@ class _BlocksOfRows:
         """Return the share of rows that a random order puts in the right place."""
         return float(self.chances[self.judges].mean()) if self.judges.any() else 0.0
 
-    def _hits(self, order: Codes) -> Codes:
+    def _hits(self, order: Codes) -> Mask:
         """Return which published rows look like the row that a guessed order puts there."""
         kinds = self.order.originals[order]
         kinds = kinds[kinds >= 0]

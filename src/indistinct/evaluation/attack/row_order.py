@@ -111,7 +111,11 @@ def _explains(codes: Codes, blocks: Codes) -> bool:
 
 
 def _kinds(target: Target, published: pa.Table) -> Iterator[_Kinds]:
-    """Yield what published rows and original ones look like: for classes once, for buckets once a slice."""
+    """Yield the kind of each published row and of each original one (-1: unclear), and a slice; equal kinds look alike.
+
+    A release in classes has one: class and unmodified columns together. One in buckets has one for each slice of exact
+    values.
+    """
     schema, original = target.schema, table_of(target.original, "the original")
     groups = groups_of(target)
     if groups.class_of_row is not None:
@@ -255,7 +259,10 @@ def _compare_order(order: RowOrder) -> _Compared:
 
 
 def _ranks(blocks: Codes, expected: Floats, starts: Codes, sizes: Codes) -> Floats:
-    """Return the rank of every row's expected position inside its block; equal positions share the mean."""
+    """Return the rank of each row's expected position inside its block, from 0; equal positions share the mean.
+
+    `blocks` ascend; block `i` has `sizes[i]` rows from `starts[i]` on.
+    """
     order = np.lexsort((expected, blocks))
     same = np.append(True, (np.diff(expected[order]) != 0) | (np.diff(blocks[order]) != 0))
     runs = np.cumsum(same) - 1

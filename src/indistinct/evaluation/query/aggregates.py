@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes, Floats, starts_of
+from indistinct.machine.arrays import Codes, Floats, Mask, starts_of
 
 ROUNDS = 100
 
@@ -34,7 +34,7 @@ class Numbers:
     variance: Floats
     suppressed: int = 0
     limits: tuple[float, float] = (-np.inf, np.inf)
-    attained: Codes | None = None
+    attained: Mask | None = None
 
     def negate(self) -> "Numbers":
         """Return the same with all signs turned, whose least is the largest here."""

@@ -14,7 +14,7 @@ from indistinct.errors import InputError
 from indistinct.evaluation.query.aggregates import Aggregate, Numbers, largest_of, least_of, mean_of, sum_of
 from indistinct.figures import number, plural
 from indistinct.frequencies.encode import group_rows
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Mask
 from indistinct.metrics.queries.boxes import Box, boxes_of
 from indistinct.metrics.queries.published_rows import Pool, PublishedRows, clip
 from indistinct.metrics.queries.value import Query
@@ -197,7 +197,7 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
     )
 
 
-def _attained_ends(rows: PublishedRows, pool: Pool, target: str) -> Codes | None:
+def _attained_ends(rows: PublishedRows, pool: Pool, target: str) -> Mask | None:
     """Return which entries of a pool have rows with both ends of their range, for sure; None where it is unknown.
 
     All rows among which the ends occur must have been chosen: of a class that was chosen in part, the others may have
@@ -212,7 +212,7 @@ def _attained_ends(rows: PublishedRows, pool: Pool, target: str) -> Codes | None
     return _full_groups(group, home.counts, pool)[group[pool.entries]]
 
 
-def _full_groups(values: Codes, counts: Codes, pool: Pool) -> Codes:
+def _full_groups(values: Codes, counts: Codes, pool: Pool) -> Mask:
     """Return for each published value whether all rows that show it were chosen, so that its mean or ends are theirs.
 
     Of a release in classes every entry is a unit.

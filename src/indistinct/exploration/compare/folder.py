@@ -99,7 +99,7 @@ def _digest_of_population(population: Any) -> str | None:
 
 
 def _digest_of_table(table: Table) -> str:
-    """Return a digest of the columns of a table, independent of their chunks, and of how the table was read."""
+    """Return a digest of a table's columns and of how it was read; chunks and dictionaries do not change it."""
     found = hashlib.sha256(repr(table.reading).encode())
     for name in table.columns:
         column = table.data[name]

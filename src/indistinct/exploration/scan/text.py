@@ -30,6 +30,7 @@ from indistinct.machine.memory import Allowance
 from indistinct.release.writing.delimited import is_formula
 from indistinct.tables.delimited import read_cells
 from indistinct.tables.dialect import MARKS
+from indistinct.tables.extents import ARCHIVE_ERRORS
 from indistinct.tables.value import Reading
 
 
@@ -137,7 +138,7 @@ def open_archive(content: bytes, name: str) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
         entries = archive.infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError):
+    except ARCHIVE_ERRORS:
         raise InputError(
             f"{name} cannot be read as a zip archive or an Excel file", hint="check that the file was copied whole"
         ) from None
@@ -156,7 +157,7 @@ def read_entry(
     try:
         with archive.open(entry) as opened:
             content = opened.read(most + 1)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, KeyError):
+    except (*ARCHIVE_ERRORS, KeyError):
         raise InputError(
             f"{name} has an entry that cannot be read", hint="check that the file was copied whole"
         ) from None

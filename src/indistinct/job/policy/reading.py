@@ -202,8 +202,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         where = f"line {found[1]}" if found else "at the end"
         # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
-        told = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
-        reason = (told[0].strip().lower() if told else "") or "not understood"
+        matched = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
+        reason = (matched[0].strip().lower() if matched else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
             hint="put texts in double quotes, close each { on its own line, and name each column once",

@@ -5,6 +5,7 @@ import hashlib
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -311,7 +312,14 @@ def _check(
     selectivity: float,
     distribution: str,
 ) -> None:
-    for name in names:
+    """Raise unless queries can be drawn: about published columns, with each argument in its range."""
+    if not names:
+        raise ParameterError(
+            "queries need at least one column; got none", hint=f"choose among {', '.join(schema.published)}"
+        )
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise ParameterError(f"`columns` names {name!r} twice", hint="name each column once")
         if name in schema.hidden or name not in present:
             raise SchemaError(
                 f"queries cannot be about column {name!r}, which is not published",

@@ -129,7 +129,7 @@ class Histories:
     fresh: bool = False
 
     @property
-    def joined(self) -> Codes:
+    def joined(self) -> Mask:
         """Mark the people who are in the new release alone."""
         return self.k_before == 0
 
@@ -276,7 +276,12 @@ def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histo
 
 
 def _held_back(found: Histories) -> Codes:
-    """Return whom to hold back of a release in which it matters who is missing."""
+    """Return whom to withhold, by index in the new release, where that release is not `fresh`.
+
+    First, everybody whose history with the new release has fewer than k people. Then, where some people of an earlier
+    history are missing but fewer than `k_before`, others of it: from its largest new histories as many as leave k in
+    each, then whole histories, the smallest first, until `k_before` are missing.
+    """
     sizes = np.bincount(found.now)
     held = ~found.left & (sizes[found.now] < found.k)
     missing = np.bincount(found.before, weights=found.left | held).astype(np.int64)

@@ -400,7 +400,7 @@ def _about(certificate: Certificate, standing: Standing, digest: str, recoding: 
 
 
 def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, published: bool) -> LedgerEntry:
-    told = about["certificate"]
+    certificate = about["certificate"]
     return LedgerEntry(
         number,
         about["made"],
@@ -408,12 +408,12 @@ def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, publishe
         about["people"],
         about["classes"],
         int(head["k"]),
-        tuple(verdict["model"] for verdict in told["verdicts"]),
+        tuple(verdict["model"] for verdict in certificate["verdicts"]),
         about["certificate_digest"],
-        told["output_digest"],
-        told["recoding_digest"],
+        certificate["output_digest"],
+        certificate["recoding_digest"],
         about["recoding"],
-        tuple(name for name, kind in told.get("pseudonyms", {}).items() if kind.startswith("keyed")),
+        tuple(name for name, kind in certificate.get("pseudonyms", {}).items() if kind.startswith("keyed")),
         bool(head["fresh"]),
     )
 

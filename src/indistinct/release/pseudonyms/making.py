@@ -264,8 +264,8 @@ def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArr
     if not len(column):
         return pa.chunked_array([pa.array([], pa.string())])
     encoded = encode_column(name, column, required=False)
-    told = pa.array(column_pseudonyms(key, encoded.domain), pa.string())
-    return pa.chunked_array([told.take(pa.array(encoded.codes))])
+    texts = pa.array(column_pseudonyms(key, encoded.domain), pa.string())
+    return pa.chunked_array([texts.take(pa.array(encoded.codes))])
 
 
 def with_declared_knowledge(pseudonyms: Mapping[str, Pseudonym], knows: str | None) -> dict[str, Pseudonym]:
@@ -333,8 +333,8 @@ def column_pseudonyms(key: bytes, domain: Domain) -> list[str | None]:
     >>> len(one), one == two
     (32, False)
     """
-    told: list[str | None] = [text.hex() for text in _halves(key, _framed(domain))]
-    return [None, *told[1:]] if domain.missing else told
+    texts: list[str | None] = [text.hex() for text in _halves(key, _framed(domain))]
+    return [None, *texts[1:]] if domain.missing else texts
 
 
 def digests(key: bytes, texts: Sequence[bytes]) -> Codes:

@@ -180,9 +180,9 @@ class Check:
         files = staged.names
         digests = {name: each.digest for name, each in files.items()}
         others = {name: digest for name, digest in digests.items() if name != MAIN}
-        told = self.about if self.later is None else self.later()
-        warnings = (*told.warnings, *staged.warnings)
-        about = replace(told, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
+        current = self.about if self.later is None else self.later()
+        warnings = (*current.warnings, *staged.warnings)
+        about = replace(current, output_digest=digests[MAIN], other_digests=others, warnings=warnings)
         sources = {name: self._read_back(staged, name) for name in files}
         enter("verifying")
         judge = self.where_tables_are(sources)

@@ -1,4 +1,4 @@
-"""Evidence of a release in buckets: what its slices show, and what only the original shows of them."""
+"""Verification of bucketized releases (anatomy, slicing): what slices show, and what only the original shows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -95,8 +95,8 @@ class Writing(CheckedArguments):
     @property
     def prefix(self) -> bytes:
         """The byte order mark, if any; UTF-16 without a byte order always has it."""
-        told = self.bom or codecs.lookup(self.encoding or "utf-8").name in ("utf-16", "utf-8-sig")
-        return BYTE_ORDER[self.codec] if told else b""
+        has_mark = self.bom or codecs.lookup(self.encoding or "utf-8").name in ("utf-16", "utf-8-sig")
+        return BYTE_ORDER[self.codec] if has_mark else b""
 
     @property
     def marks(self) -> Callable[[pa.Array], pa.Array] | None:

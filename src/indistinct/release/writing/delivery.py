@@ -93,12 +93,12 @@ def _move(found: Remote, name: str, target: str) -> None:
 
 def _compare(found: Remote, file: Path) -> None:
     """Raise `OutputError` unless a file arrived unchanged."""
-    told = hashlib.sha256()
+    sent = hashlib.sha256()
     with found.system.open(found.path, "rb") as opened:
         while block := opened.read(BLOCK):
-            told.update(block)
+            sent.update(block)
     with file.open("rb") as here:
-        if hashlib.file_digest(here, "sha256").hexdigest() != told.hexdigest():
+        if hashlib.file_digest(here, "sha256").hexdigest() != sent.hexdigest():
             raise OutputError(f"{file.name} is not there what was sent", hint="nothing was published; try again")
 
 

@@ -109,10 +109,10 @@ def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) ->
     schema = pa.schema([pa.field(name, kind) for name, kind in zip(first.column_names, kinds, strict=True)])
     options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
     options |= {"write_statistics": measured or False, "use_dictionary": coded or False}
-    told = _schema_told(first.schema, writing.labels)
+    described = _schema_told(first.schema, writing.labels)
     with pq.ParquetWriter(place, schema, **options) as writer:
-        if told is not None:
-            writer.add_key_value_metadata({"ARROW:schema": b64encode(told.serialize()).decode("ascii")})
+        if described is not None:
+            writer.add_key_value_metadata({"ARROW:schema": b64encode(described.serialize()).decode("ascii")})
         typed = (table.cast(schema) for table in chain([first], batches))
         for group in _row_groups(typed, rows, writing.labels):
             writer.write_table(group)

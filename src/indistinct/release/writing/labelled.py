@@ -136,6 +136,7 @@ def _title(text: str, program: Program) -> str:
 
 
 def _check_names(names: list[str], program: Program) -> None:
+    """Raise `OutputError` unless a statistics program accepts these names, and tells all apart without their case."""
     for name in names:
         if not re.fullmatch(program.variable, name) or re.fullmatch(program.reserved, name):
             raise OutputError(

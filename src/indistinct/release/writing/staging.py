@@ -344,10 +344,10 @@ PART = re.compile(r"part-\d+\.parquet")
 
 def digest_of_folder(folder: Path, digest_of: Callable[[Path], str]) -> str:
     """Return a digest of the names and contents of all files in a folder, whatever else became of it."""
-    told = hashlib.sha256()
+    combined = hashlib.sha256()
     for path in sorted(folder.iterdir(), key=lambda each: each.name):
-        told.update(f"{path.name}\0{digest_of(path)}\n".encode())
-    return told.hexdigest()
+        combined.update(f"{path.name}\0{digest_of(path)}\n".encode())
+    return combined.hexdigest()
 
 
 def is_table_folder(folder: Path) -> bool:

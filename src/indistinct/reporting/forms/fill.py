@@ -255,6 +255,7 @@ def _attacks(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _unmodified(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return a table of sets of unmodified columns: how many rows or people are unique on each, and their share."""
     unit = str(filler.at("assess", "unit") or "rows")
     rows = [
         (

@@ -1,7 +1,7 @@
 """The steps, in the order in which a steward takes them; each is a module that draws itself.
 
-Their modules need the whole library, so that they are imported once the server answers: nobody waits for the last step
-to see the first.
+Their modules need the whole library, so that they are imported once the server answers: the first step is shown before
+the last is imported.
 """
 
 import asyncio

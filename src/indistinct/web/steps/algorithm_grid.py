@@ -1,4 +1,4 @@
-"""A grid of algorithms and sizes of k: what each would give, to be looked at beside each other."""
+"""A grid of algorithms and sizes of k: the result of each, for comparison."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -78,7 +78,7 @@ def offer_algorithms(policy: Policy) -> dict[str, str]:
     spec = spell(own)
     if own.traits.keeps_values or own.name == "node" or spec in OFFERED:
         return OFFERED
-    return {**OFFERED, spec: f"{spec}: as it stands in this job"}
+    return {**OFFERED, spec: f"{spec}: as set in this job"}
 
 
 def begin_sizes(policy: Policy) -> str:
@@ -109,7 +109,7 @@ def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
 
 
 def sizes_of(text: str) -> tuple[int, ...]:
-    """Return the sizes of k that somebody typed, ascending; raise for anything else.
+    """Return the sizes of k that a text contains, ascending; raise for anything else.
 
     >>> sizes_of("10, 2 5")
     (2, 5, 10)

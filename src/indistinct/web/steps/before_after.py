@@ -1,4 +1,4 @@
-"""Before and after: rows by class beside what is published of them, and columns by the shares of their values."""
+"""Before and after: rows by class next to what is published of them, and columns by the shares of their values."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ DRAWN = 3
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
 ORDERS = {
-    "release": "all classes, as they are published",
+    "release": "all classes, as published",
     "smallest": "the smallest classes first",
     "suppressed": "only suppressed rows",
 }
@@ -47,7 +47,7 @@ def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
 
 
 async def draw_rows(screen: Screen) -> None:
-    """Draw rows of the original by class, and beside each what its class shows."""
+    """Draw rows of the original by class, each next to what its class publishes."""
     found = _release(screen)
     if found is None:
         return

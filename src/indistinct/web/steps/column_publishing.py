@@ -29,7 +29,7 @@ OF_COLUMN = settings_of("columns")
 NUMBERS = tuple(key for key, each in OF_COLUMN.items() if each.kind is NUMBER)
 CLEAR = {"all": "nothing: every cell is missing", "presence": "only whether there was a value"}
 WAYS = {
-    "": "as it is",
+    "": "unmodified",
     "numbers": "rounded or bounded",
     "truncate": "the month, quarter or year",
     "level": "a level of its hierarchy",
@@ -59,7 +59,7 @@ def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None
         with parts.details("How much it matters", screen.choices, name=f"matters-{key}"):
             _weight(screen, name, key)
     elif role in DROPPED:
-        with parts.details("What stands in its place", screen.choices, name=f"instead-{key}", start=False):
+        with parts.details("What replaces it", screen.choices, name=f"instead-{key}", start=False):
             _pseudonym(screen, name, key)
 
 
@@ -80,8 +80,8 @@ def _weight(screen: Screen, name: str, key: str) -> None:
     )
     with parts.tag("p", classes="hint"):
         bounds = dict(screen.policy.levels.bounds).get(name)
-        told = "" if bounds is None else f"It is published on levels {spell_bounds(bounds)}. "
-        parts.tag("span", f"{told}Between which levels it may be published is said in ")
+        sentence = "" if bounds is None else f"It is published on levels {spell_bounds(bounds)}. "
+        parts.tag("span", f"{sentence}Between which levels it may be published is said in ")
         parts.link("hierarchies", "/hierarchies")
 
 
@@ -184,7 +184,7 @@ async def _choose_way(screen: Screen, column: Mapping[str, Any], way: str) -> No
 
 
 async def _transform(screen: Screen, column: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Transform a column, if its values can be; with no option it is published as it is."""
+    """Transform a column, if its values can be; with no option it is published unmodified."""
     name = column["name"]
     given = Transformation(**options) if options else None
     hierarchy = _hierarchy(screen, column) if given is not None and given.level is not None else None
@@ -228,5 +228,5 @@ def _pseudonym(screen: Screen, name: str, key: str) -> None:
             name=at_key,
             about=f"{name}: file of the key",
             part=lambda policy: (policy.schema.role(name), policy.pseudonyms.get(name)),
-            hint=f"Inside {screen.session.settings.folder}. Whoever has the key can turn every pseudonym back.",
+            hint=f"Inside {screen.session.settings.folder}. A person with the key can turn every pseudonym back.",
         )

@@ -43,9 +43,9 @@ DOUBT = (
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
     Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
-    Role.QUASI: "others may know it: made coarser until nobody stands out",
-    Role.SENSITIVE: "must not be learned about a person: published as it is, and protected by a promise",
-    Role.INSENSITIVE: "neither: published as it is",
+    Role.QUASI: "others may know it: made coarser until no person can be singled out",
+    Role.SENSITIVE: "must not be learned about a person: published unmodified, and protected by a promise",
+    Role.INSENSITIVE: "neither: published unmodified",
 }
 
 CALLED = {Role.QUASI: "quasi-identifier"}
@@ -76,7 +76,7 @@ async def draw(screen: Screen) -> None:
     _summary(screen, looked)
     draw_findings(screen, find_in_columns(policy, looked, screen.session.result(STARTER)), name="decide")
     if policy.schema.quasi:
-        parts.heading("Who stands out now")
+        parts.heading("Who can be singled out now")
         _standing(screen)
     with parts.details("What the roles mean", screen.choices, name="roles-mean"):
         parts.table(
@@ -110,7 +110,7 @@ def _link_to_hierarchies() -> None:
 
 
 def is_doubtful(column: Mapping[str, Any], policy: Policy) -> bool:
-    """Return whether somebody should look at a column: its role is a guess, was changed, or leaves it pointing at rows.
+    """Return whether a column needs a look: its role is a guess, was changed, or leaves it pointing at rows.
 
     What was looked at, and has a reason, is settled.
     """
@@ -168,7 +168,7 @@ def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
 
 
 def _find(screen: Screen) -> None:
-    """Search with the roles as they are, and show what is found."""
+    """Search with the current roles, and show what is found."""
     begin_search(screen.session)
     ui.navigate.to("/search")
 
@@ -180,7 +180,7 @@ def _accept(screen: Screen) -> None:
 
 
 def _standing(screen: Screen) -> None:
-    """Draw who stands out, at once if it was counted before; else it comes when it is counted."""
+    """Draw who can be singled out, at once if it was counted before; else once it is counted."""
     policy = screen.policy
     asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
@@ -212,16 +212,16 @@ def _standing(screen: Screen) -> None:
 
 
 def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
-    """Draw who stands out under the roles as they are now."""
+    """Draw who can be singled out under the current roles."""
     share = found.alone / found.members if found.members else 0.0
-    told = f"Whoever knows {_together(quasi)} of somebody finds "
+    risk_words = f"An attacker who knows {_together(quasi)} of a person finds "
     if found.alone:
-        told += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
+        risk_words += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
     else:
-        told += f"nobody alone: each shares these values with {found.smallest - 1:,} others or more."
+        risk_words += f"none alone: each shares these values with {found.smallest - 1:,} others or more."
     with parts.tag("div", classes="standing", id="standing"):
-        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that stand alone")
-        parts.say(told)
+        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that are unique")
+        parts.say(risk_words)
     few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
     parts.say(
         f"{few} are in classes of fewer than {found.k}; there are {plural(found.classes, 'class', 'classes')}. "
@@ -315,13 +315,13 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
         _picture(screen, name)
     meaning = MEANING[role]
     if name in policy.transformations:
-        meaning = meaning.replace("published as it is", "published changed, as said below")
+        meaning = meaning.replace("published unmodified", "published changed, as said below")
     parts.say(f"{meaning.capitalize()}.")
     figure = "" if column["figure"] in column["reason"] else f" ({column['figure']})"
     parts.say(f"Suggested {CALLED.get(suggested, suggested)}: {column['reason']}{figure}.", kind="hint")
     parts.say(f"{percent(column['unique_share'])} of the rows have a value that is there once.", kind="hint")
-    for told in column["findings"]:
-        parts.say(f"{told}.", kind="hint")
+    for finding in column["findings"]:
+        parts.say(f"{finding}.", kind="hint")
     if column.get("value_labels"):
         with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
             draw_list([Own(f"{code} = {label}") for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
@@ -342,7 +342,7 @@ def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
             name=f"reason-{key}",
             about=f"{name}: reason",
             part=lambda policy: policy.reasons.get(name),
-            hint="It stands in the policy and in the report.",
+            hint="It is in the policy and in the report.",
         )
 
 
@@ -367,7 +367,7 @@ def _pages(screen: Screen, first: int, count: int) -> None:
 
 
 def _picture(screen: Screen, name: str) -> None:
-    """Draw the picture of a column as far as it is there."""
+    """Draw the picture of a column, if there is one."""
     drawn = _pictures_of(screen).get(name)
     if drawn:
         parts.picture(drawn, values=True)
@@ -376,7 +376,7 @@ def _picture(screen: Screen, name: str) -> None:
 
 
 def _pictures_of(screen: Screen) -> dict[str, str]:
-    """Return the pictures that this tab has of the table as it is read now."""
+    """Return the pictures that this tab has of the table under its current reading."""
     about = (screen.policy.source, screen.policy.input.reading)
     if screen.choices.get("pictures of") != about:
         screen.choices |= {"pictures of": about, "pictures": {}}
@@ -462,4 +462,4 @@ def protection(columns: Sequence[str], policy: Any) -> tuple[str, str]:
     changed = [name for name in as_is if name in policy.transformations]
     if changed == as_is:
         return f"{_together(as_is)} published transformed", ""
-    return f"{_together([name for name in as_is if name not in changed])} published as it is", "warn"
+    return f"{_together([name for name in as_is if name not in changed])} published unmodified", "warn"

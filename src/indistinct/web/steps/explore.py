@@ -64,7 +64,7 @@ async def draw(screen: Screen) -> None:
 
 
 async def _unfold(screen: Screen, name: str, title: str, draw_it: Callable[[Screen], Any]) -> None:
-    """Draw a part that is made only for whoever opens it."""
+    """Draw a part that is made once it is opened."""
     opened = bool(screen.choices.get(name))
     with parts.tag("div", classes="actions unfold"):
         turn = screen.on(lambda: screen.choices.__setitem__(name, not opened), at=name)
@@ -207,17 +207,17 @@ def solution_in_words(solution: ShownSolution, unit: str) -> str:
     gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
     if gone and unit == "people":
         gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"
-    told = [
+    figures = [
         f"{percent(solution.loss)} of detail lost",
         f"highest risk {percent(solution.risk)}",
         *([gone] if gone else []),
     ]
     words = f"{solution.words[:1].upper()}{solution.words[1:]}"
-    return f"{words}: {', '.join(told)}"
+    return f"{words}: {', '.join(figures)}"
 
 
 def compare_in_words(solution: ShownSolution, own: ShownSolution | None, unit: str) -> str:
-    """Return what a solution is beside the one that was published.
+    """Return a solution in words, compared with the published one.
 
     >>> one, two = (ShownSolution(f"classes of at least {k}", k, 1 / k, k / 100, 0, 9, ()) for k in (10, 20))
     >>> compare_in_words(two, one, "rows")

@@ -18,15 +18,15 @@ from indistinct.web.blocks import draw_list
 from indistinct.web.language import Own
 
 Made = dict[str, Any]
-# What is checked beside the models that were asked for.
+# What is checked in addition to the models that were asked for.
 CHECKED = {
-    SETS_SHARED: "Nobody stands alone with all their rows together",
+    SETS_SHARED: "No person is alone with all their rows together",
     TRANSFORMED: "Columns are rounded or cleared as declared",
 }
 
-# Where the spelling of a parameter begins.
+# Where a parameter begins in a specification.
 PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
-# What k = 1 leaves of promises about classes: every class has somebody in it.
+# What k = 1 leaves of guarantees about classes: no class is empty.
 OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
 
@@ -46,14 +46,14 @@ def draw_release(made: Made) -> None:
 def facts_of(made: Made) -> list[tuple[str, str]]:
     """Return what was published, in words."""
     unit = "rows" if made["people"] is None else "people"
-    told = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
+    facts = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
-        told.append(("People", people_in_words(made)))
+        facts.append(("People", people_in_words(made)))
     title = units_of(made["form"]).capitalize()
-    told.append((title, f"{count_units(made)}, the smallest of {number(made['k'])} {unit}"))
+    facts.append((title, f"{count_units(made)}, the smallest of {number(made['k'])} {unit}"))
     if made["loss"] is not None:
-        told.append(("Detail lost", percent(made["loss"])))
-    return [*told, ("Time", f"{made['counters']['seconds']:.1f} s")]
+        facts.append(("Detail lost", percent(made["loss"])))
+    return [*facts, ("Time", f"{made['counters']['seconds']:.1f} s")]
 
 
 UNITS: Mapping[str, tuple[str, str]] = {
@@ -111,11 +111,11 @@ def promise_in_words(spelled: str) -> str:
     'No protection (k-anonymity, k = 1)'
     """
     name, model = name_of(spelled), parse_model_or_none(spelled)
-    told = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
+    plain = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
     if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
-        return f"{OF_ONE[name]} ({told})"
+        return f"{OF_ONE[name]} ({plain})"
     words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
-    return f"{words} ({told})" if words else told
+    return f"{words} ({plain})" if words else plain
 
 
 def _verdicts(made: Made) -> None:
@@ -140,7 +140,7 @@ def _verdicts(made: Made) -> None:
 
 def _losses(made: Made) -> None:
     if not made["column_losses"]:
-        parts.say("Values are published as they are; what is lost is which of them belong together.")
+        parts.say("Values are published unmodified; what is lost is which of them belong together.")
         return
     lost = "detail lost"
     ordered = sorted(made["column_losses"].items(), key=lambda item: -item[1])
@@ -214,15 +214,15 @@ def reasons_in_words(why: Made) -> Iterator[str]:
         yield f"Of all that is lost, most is lost in {named}."
     for each in why["changes"]:
         setting = f"{each['setting'][:1].upper()}{each['setting'][1:]}"
-        told = (
+        outcome = (
             "would lose the same"
             if each["loss"] == each["before"]
             else (f"would give {spell(each['loss'])} instead of {spell(each['before'])}")
         )
-        yield f"{setting}, {title_of_spelled(each['algorithm'])} {told}."
+        yield f"{setting}, {title_of_spelled(each['algorithm'])} {outcome}."
 
 
 def as_sentence(text: str) -> str:
-    """Return what the library says as a sentence; one that begins with a spelling is left as it is."""
+    """Return a message of the library as a sentence; one that begins with a specification is not changed."""
     worded = text.partition(" ")[0].isalpha()
     return f"{text[:1].upper() if worded else text[:1]}{text[1:].rstrip('.')}."

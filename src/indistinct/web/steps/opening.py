@@ -42,7 +42,7 @@ TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 FROM_FOLDER = "a path from the folder in which the server was started"
 NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
-"""Under these names a session keeps what was told about each column, the first policy, how the file is written, a
+"""Under these names a session keeps the notes on each column, the first policy, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
 TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
@@ -51,14 +51,14 @@ without a folder of their own."""
 # An archive may inflate to this multiple of the largest upload.
 MOST_TIMES = 4
 WHO = {
-    "public": ("Everybody", "It is published, and people may look for others in it: nobody is found with a risk "
+    "public": ("Everybody", "It is published, and people may look for others in it: no person is found with a risk "
                "above 9 %."),
     "licensed": ("Recipients under contract", "Researchers or partners, who promised not to look for people."),
     "internal": ("Colleagues", "It stays inside the organisation."),
 }  # fmt: skip
 SHAPES = {
     SAME: ("The same groups for everybody", "One level for a whole column, such as ages in tens. Easy to read and to "
-           "analyze; it loses more, and up to 5 % of the rows that stand out are suppressed."),
+           "analyze; it loses more, and up to 5 % of the rows are suppressed as outliers."),
     LEAST: ("The least loss", "Ranges that fit the table: they differ from group to group, and may overlap. Most "
             "detail stays; harder to analyze."),
 }  # fmt: skip
@@ -99,8 +99,8 @@ def _ways_in(screen: Screen) -> None:
     _saved_jobs(screen)
     with parts.details("Or name a file or folder on this machine", screen.choices, name="by-path", start=True):
         _path(screen)
-    told, wrong = "Or go on with a policy, a saved job or an ARX project", "policy-file" in screen.errors
-    with parts.details(told, screen.choices, name="with-policy", start=wrong):
+    title, wrong = "Or go on with a policy, a saved job or an ARX project", "policy-file" in screen.errors
+    with parts.details(title, screen.choices, name="with-policy", start=wrong):
         hint = (
             f"A policy.toml, or a file that ends in {SUFFIX} or {ARX_SUFFIX}: its table is opened, and all that it "
             "decides is kept."
@@ -111,7 +111,7 @@ def _ways_in(screen: Screen) -> None:
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
     parts.upload(
         label,
-        screen.on(lambda told: _take_upload(screen.session, told, kind, name), at=name),
+        screen.on(lambda event: _take_upload(screen.session, event, kind, name), at=name),
         name=name,
         kind=kind,
         most=screen.session.settings.largest_upload,
@@ -171,7 +171,7 @@ def _which_sheet(screen: Screen) -> None:
 
 
 def _saved_jobs(screen: Screen) -> None:
-    """List the jobs of before, for whoever opened the server first."""
+    """List saved jobs, for the browser that opened the server first."""
     session = screen.session
     entries = [each for each in session.settings.shelf.entries() if each.key != session.key] if session.first else []
     if not entries:
@@ -192,16 +192,16 @@ def _saved_jobs(screen: Screen) -> None:
 
 
 def _open_saved(session: Session, key: str, name: str) -> None:
-    path, told = open_saved(session, key)
-    begin_policy(session, path, at="saved", told=told, title=f"The saved job {name}", key=key)
+    path, results = open_saved(session, key)
+    begin_policy(session, path, at="saved", told=results, title=f"The saved job {name}", key=key)
 
 
 # What opens
 
 
-def _take_upload(session: Session, told: dict[str, Any], kind: str, at: str) -> None:
+def _take_upload(session: Session, event: dict[str, Any], kind: str, at: str) -> None:
     _forget_failure(session)
-    path, waiting = uploaded_path(session, kind, told), session.result(WAITING)
+    path, waiting = uploaded_path(session, kind, event), session.result(WAITING)
     there = path.is_dir() and waiting is not None and (path / waiting["table"]).is_file()
     if waiting is not None and kind == "table" and (there or path.name == waiting["table"]):
         begin_policy(
@@ -298,9 +298,10 @@ def _demo(session: Session) -> None:
 
 
 def begin_look(session: Session, path: Path, reading: Reading, *, at: str = "file", exact: bool = False) -> None:
-    """Begin to open a table; what was decided about columns that are still there is kept if it is the same file.
+    """Open a table in the background as the job; decisions about columns that are still there stay for the same file.
 
-    An error is shown at a field. `exact` reads the file as declared; else what it shows is declared as well.
+    An error is shown at the field `at`. With `exact` the file is read as `reading` says and found results stay;
+    without, the layout that the file shows is added to `reading`.
     """
 
     async def then(found: Look | Sheets | TablesLook) -> None:
@@ -336,8 +337,8 @@ def begin_policy(
 ) -> None:
     """Begin to open a policy with its table; if that is not there, the policy waits for it.
 
-    `told` is what a saved job has beside its policy, and `key` the one under which it is saved. `files` is the folder
-    of several tables that were uploaded.
+    `told` is what a saved job has in addition to its policy, and `key` the one under which it is saved. `files` is the
+    folder of several tables that were uploaded.
     """
     allowed = Allowed(session.settings.folder.resolve(), (session.folder / UPLOADED / "table").resolve())
 
@@ -507,14 +508,14 @@ def _found_in_file(screen: Screen, looked: Any) -> None:
     reading, form = screen.policy.input.reading, screen.session.result(FORM) or {}
     marks = [(EVERY, mark) for mark in reading.missing if mark]
     marks += [(name, mark) for name, given in reading.missing_in.items() for mark in given if mark]
-    told = [f"Left out: {each}." for each in looked["left_out"]]
+    lines = [f"Left out: {each}." for each in looked["left_out"]]
     if form.get("kind") == "text" and (reading.decimal == "," or form["delimiter"] == ";"):
-        told.append("Read with semicolons and decimal commas, and written so again." if reading.decimal == ","
+        lines.append("Read with semicolons and decimal commas, and written so again." if reading.decimal == ","
                     else "Read with semicolons, and written so again.")  # fmt: skip
-    if not marks and not told:
+    if not marks and not lines:
         return
     with parts.tag("ul", classes="found", id="found-in-file"):
-        for each in told:
+        for each in lines:
             parts.tag("li", each)
         for place, (name, mark) in enumerate(marks):
             with parts.tag("li"):

@@ -299,7 +299,7 @@ def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
     """Return what a budget means.
 
     >>> suppression_in_words(Budget(0.02), 5000, "rows")
-    '2 %: at most 100 of 5,000 rows may be suppressed. Suppressing those who stand out keeps others detailed.'
+    '2 %: at most 100 of 5,000 rows may be suppressed. Suppressing outliers keeps others detailed.'
     """
     if not budget:
         return (
@@ -309,11 +309,11 @@ def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
     if budget.unit not in (None, unit):
         return f"{budget.words}: but {unit} are counted here. Say {Budget(budget.amount, UNITS[unit])}, or a per cent."
     much = "" if members is None else f"at most {budget.allows(members):,} of {members:,} {unit} may be suppressed. "
-    return f"{budget.words}: {much}Suppressing those who stand out keeps others detailed."
+    return f"{budget.words}: {much}Suppressing outliers keeps others detailed."
 
 
 def spell_budget(budget: Budget) -> str:
-    """Return a budget as it stands in its field: a per cent, or a number of rows or people.
+    """Return the text of a suppression limit for its field: a percentage, or a number of rows or people.
 
     >>> spell_budget(Budget(0.025)), spell_budget(Budget(4, "rows"))
     ('2.5 %', '4 rows')
@@ -324,7 +324,7 @@ def spell_budget(budget: Budget) -> str:
 
 
 def budget_of(text: str) -> Budget:
-    """Return the budget that stands in its field: a bare number is a per cent.
+    """Return the suppression limit that a field contains: a bare number is a percentage.
 
     >>> budget_of("2.5 %"), budget_of("4 rows")
     (Budget(amount=0.025, unit=None), Budget(amount=4, unit='rows'))

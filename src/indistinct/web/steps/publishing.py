@@ -23,9 +23,9 @@ def promises_nothing(policy: Policy) -> bool:
 
 
 def begin_search(session: Session) -> None:
-    """Begin to publish by the job as it stands; what was published before stays until the new release is whole.
+    """Begin to publish by the current job; what was published before stays until the new release is whole.
 
-    Each search writes into a folder of its own under `release`. What nobody can go back to any more goes.
+    Each search writes into a folder of its own under `release`. Folders to which no undo leads are deleted.
     """
     policy = session.require_job()
     if promises_nothing(policy):

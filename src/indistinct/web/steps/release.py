@@ -33,7 +33,8 @@ from indistinct.web.sessions import Session
 from indistinct.web.steps.found_release import as_sentence, count_units
 from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
-from indistinct.web.tasks.releasing import ALL, PACKAGE, write_into
+from indistinct.web.tasks.published import ALL, PACKAGE
+from indistinct.web.tasks.releasing import write_into
 from indistinct.web.tasks.searching import release_name
 from indistinct.web.worker import TaskError
 
@@ -57,13 +58,13 @@ ENCODINGS = {"": "UTF-8", "utf-16": "UTF-16", "cp1252": "Windows-1252", "latin-1
 # Every file that can be taken: its name here, and what it is for.
 FOR_OTHERS = {
     "second": ("Its second table", "sensitive values, by bucket; it goes with the first"),
-    "certificate": ("The certificate", "what was verified; small counts are hidden. Keep it beside the table"),
+    "certificate": ("The certificate", "what was verified; small counts are hidden. Keep it with the table"),
     "report": ("The report for readers", "what was done, what is promised, and what is not"),
 }
 FOR_STEWARD = {
     "policy": (
         "The policy",
-        "makes the release again: put it beside the original table, and run indistinct anonymize policy.toml",
+        "makes the release again: put it next to the original table, and run indistinct anonymize policy.toml",
     ),
     "report-internal": ("The internal report", "names classes and counts of the original: do not pass it on"),
     "recoding": (
@@ -112,14 +113,14 @@ def _offer(session: Session) -> dict[str, Path]:
 
 def told_by_verdict(warning: str) -> bool:
     """Return whether a warning of the library says what the verdict says already."""
-    told = ("have a unique value", "have a unique combination", "are in several classes")
-    return any(words in warning for words in told)
+    phrases = ("have a unique value", "have a unique combination", "are in several classes")
+    return any(words in warning for words in phrases)
 
 
 def sentence(made: Any) -> str:
     """Return what is released, in a sentence."""
-    told = made["certificate"]
-    people = told["people"]
+    certificate = made["certificate"]
+    people = certificate["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
     said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
@@ -143,7 +144,7 @@ def _ask_statement(screen: Screen) -> None:
 
 
 def _about(screen: Screen, keys: Sequence[str]) -> None:
-    parts.say("It stands in the reports and in the policy, not in the table.", kind="hint")
+    parts.say("It is in the reports and in the policy, not in the table.", kind="hint")
     _state_fields(screen, keys)
 
 
@@ -318,7 +319,7 @@ def draw_download(text: str, kind: str, *, classes: str) -> None:
 
 
 def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, Path], *, also: str = "") -> None:
-    """Draw the files of some kinds with what each is for, as far as they are there."""
+    """Draw the files of some kinds that exist, each with its purpose."""
     there = [kind for kind in kinds if kind in files or kind == also]
     if not there:
         return
@@ -337,12 +338,12 @@ def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, P
 
 def _checked(found: Any, screen: Screen) -> None:
     """Draw what was counted when the files were verified once more."""
-    told = JsonValues("certificate", found["verdict"])
+    certificate = JsonValues("certificate", found["verdict"])
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
     with parts.details("What was promised, and what was counted on the file", screen.choices, name="counted"):
-        parts.document_table(verdict_grid(told))
-        parts.document_table(counted_grid(told))
+        parts.document_table(verdict_grid(certificate))
+        parts.document_table(counted_grid(certificate))
 
 
 # What is written

@@ -33,12 +33,12 @@ from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, rele
 WHO_COULD = "Who could be found"
 NO_PROFILE = ""
 PROFILE_WORDS = {
-    NO_PROFILE: "nobody in particular: only look",
+    NO_PROFILE: "no particular group: only look",
     "public": "everybody (public)",
     "licensed": "recipients under contract (licensed)",
     "internal": "colleagues (internal)",
 }
-# What an attacker has beside the release, as files that can be given here.
+# What an attacker has in addition to the release, as files that can be given here.
 BESIDE = {
     "external": ("A register", "Names and quasi-identifiers that an attacker may have. Without it one is made up."),
     "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
@@ -93,18 +93,18 @@ def _draw_pictures(pictures: Sequence[Picture]) -> None:
 
 
 def risk_in_sentences(figures: Any) -> list[str]:
-    """Return what an assessment says, in sentences for somebody who does not know its words."""
+    """Return an assessment in plain sentences."""
     unit, before = figures["unit"], figures["before"]
     one = "person" if unit == "people" else "row"
     highest = figures["prosecutor"]["highest"]
-    was = f" In the table as it is, it was {percent(before['prosecutor']['highest'])}." if before else ""
+    was = f" In the original table, it was {percent(before['prosecutor']['highest'])}." if before else ""
     said = [
-        f"Whoever knows that somebody is in the table, and all that others may know of them, is right about their "
-        f"{one} with a probability of {percent(highest)} at most.{was}",
+        f"An attacker who knows that a person is in the table, and all that others may know of them, is right about "
+        f"their {one} with a probability of {percent(highest)} at most.{was}",
         f"On average over all {unit} this is {percent(figures['prosecutor']['average'])}.",
-        f"{number(figures['uniques'])} of {number(figures['members'])} {unit} are alone: nobody looks like them."
+        f"{number(figures['uniques'])} of {number(figures['members'])} {unit} are alone: no other looks like them."
         if figures["uniques"]
-        else f"Nobody is alone: each of the {number(figures['members'])} {unit} looks like others.",
+        else f"None is alone: each of the {number(figures['members'])} {unit} looks like others.",
     ]
     uniques = figures["population_uniques"]
     if uniques["dankar"] is not None:
@@ -148,7 +148,7 @@ def words_of_attack(name: str, kind: type[Attack]) -> str:
 
 
 def sentence_of(name: str) -> str:
-    """Return what an attack tries, as a sentence; nothing where nobody said it.
+    """Return what an attack tries, as a sentence; nothing where it has no description.
 
     >>> sentence_of("predictable-seed")
     'Undo the shuffling by guessing a seed.'
@@ -246,7 +246,7 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
     name = f"beside-{kind}"
     parts.upload(
         label,
-        screen.on(lambda told: _take_upload(session, kind, told), at=name),
+        screen.on(lambda event: _take_upload(session, kind, event), at=name),
         name=name,
         kind=kind,
         most=session.settings.largest_upload,
@@ -263,8 +263,8 @@ def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
         )
 
 
-def _take_upload(session: Session, kind: str, told: dict[str, Any]) -> None:
-    path = uploaded_path(session, kind, told)
+def _take_upload(session: Session, kind: str, event: dict[str, Any]) -> None:
+    path = uploaded_path(session, kind, event)
     _choose(session, beside=risk_choices(session)["beside"] | {kind: path})
 
 

@@ -59,20 +59,20 @@ def _draw_request(screen: Screen) -> None:
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))
     suppressed = suppression_in_words(policy.suppression, *members_of(screen.session)).partition(". ")[0]
-    told = [
+    requests = [
         ("Made coarser", [name_list(policy.schema.quasi) if policy.schema.quasi else "no column"], "columns"),
         ("What must hold", [promise_for_one(each, policy.schema) for each in models] or ["nothing"], "privacy"),
         ("Suppression limit", [suppressed], "privacy"),
     ]
-    draw_asked(told)
+    draw_asked(requests)
 
 
-def draw_asked(told: Sequence[tuple[str, Sequence[str], str]]) -> None:
+def draw_asked(requests: Sequence[tuple[str, Sequence[str], str]]) -> None:
     """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
     with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
         parts.heading(ASKED, level=3)
         with parts.tag("dl", classes="facts"):
-            for label, words, step in told:
+            for label, words, step in requests:
                 with parts.tag("div"):
                     parts.tag("dt", label)
                     with parts.tag("dd"):

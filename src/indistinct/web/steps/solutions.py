@@ -29,8 +29,8 @@ async def draw_lattice_view(screen: Screen) -> None:
     """Draw how to compute all solutions and, once they are there, what they are."""
     policy, session = screen.policy, screen.session
     parts.say(
-        "Every combination of levels is tried: each column as it is, or one of the coarser levels of its hierarchy for "
-        "all its values. See what each costs, and which risk it leaves."
+        "Every combination of levels is tried: each column unmodified, or one of the coarser levels of its hierarchy "
+        "for all its values. See what each costs, and which risk it leaves."
     )
     if policy.model is None:
         parts.notice(
@@ -41,7 +41,7 @@ async def draw_lattice_view(screen: Screen) -> None:
     _bare_columns(screen)
     found: Explored | None = session.result(EXPLORED)
     screen.field(
-        "At most so many solutions",
+        "Largest number of solutions",
         str(screen.choices.get(MOST, MOST_NODES)),
         lambda value: screen.choices.__setitem__(MOST, parse_whole(value, what="the number of solutions")),
         name=MOST,
@@ -67,7 +67,7 @@ def _bare_columns(screen: Screen) -> None:
     bare = [name for name in screen.policy.schema.quasi if name not in screen.policy.used_hierarchies]
     if bare:
         parts.notice(
-            f"Without a hierarchy: {', '.join(bare)}. Such a column is published as it is, or not at all.",
+            f"Without a hierarchy: {', '.join(bare)}. Such a column is published unmodified, or not at all.",
             kind="warning",
             hint="With a hierarchy there are solutions in between.",
         )
@@ -271,7 +271,7 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
 
 def _facts(found: Exploration, row: Row) -> None:
     levels = zip(found.columns, found.meanings, row["node"], strict=True)
-    told = [
+    facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
         ("keeps the promise", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
@@ -281,7 +281,7 @@ def _facts(found: Exploration, row: Row) -> None:
         *((Own(metric), spell_metric(metric, row[metric])) for metric in found.metrics),
     ]
     with parts.tag("dl", classes="facts"):
-        for name, words in told:
+        for name, words in facts:
             with parts.tag("div"):
                 parts.tag("dt", name)
                 parts.tag("dd", words)

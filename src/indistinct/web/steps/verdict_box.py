@@ -26,7 +26,7 @@ OLD_RELEASE = "The job was changed since the last search, so that its release is
 def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
     """Draw the verdict on a release, and what is still being found about it; return it.
 
-    Where it is `short`, what is open is told when somebody opens it.
+    Where it is `short`, what is open is drawn folded.
     """
     session = screen.session
     follow(session)

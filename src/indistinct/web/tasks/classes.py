@@ -45,7 +45,7 @@ ORDERS = ("release", "smallest", "suppressed")
 class Sorted:
     """Rows class after class: class `c` has `sizes[c]` rows of `order`, and behind them are those left out.
 
-    `before` has the columns that are shown on the left. `labels` gives, for some classes, what stands on the right, one
+    `before` has the columns that are shown on the left. `labels` gives, for some classes, the cells on the right, one
     list a class, under `headings`. `people` are those of each class, where people are counted.
     """
 
@@ -66,7 +66,7 @@ class Sorted:
 def class_page(
     desk: Desk, policy: Policy, files: dict[str, Any], *, by: str = "release", first: int = 0, rows: int = ROWS
 ) -> dict[str, Any]:
-    """Return some rows before and after, as texts, for whoever may see them.
+    """Return some rows before and after, as texts.
 
     `first` is the place of the first row, in the order that `by` names.
     """

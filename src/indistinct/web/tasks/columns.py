@@ -1,4 +1,4 @@
-"""Figures of columns: a picture of each from its counts, and how many people stand alone under the roles as decided.
+"""Figures of columns: a picture of each from its counts, and how many people are unique under the roles as decided.
 
 What is counted once of a column is kept as long as the table is, so that a change of a role need not look at it again.
 """
@@ -93,7 +93,7 @@ def bars_of(column: CountedColumn, kind: Kind) -> Bars | None:
 class UniquenessCounts:
     """How members, people or rows, are unique on the quasi-identifiers together, before generalization.
 
-    `alone` are those with values that nobody else has, `few` those in a class smaller than `k`.
+    `alone` are those with values that no other has, `few` those in a class smaller than `k`.
     """
 
     unit: str
@@ -144,7 +144,7 @@ def _group_columns(columns: Sequence[CountedColumn], rows: int) -> Grouping:
 
 
 def standing_of_rows(sizes: Codes, *, k: int) -> UniquenessCounts:
-    """Return how rows stand out in classes of some sizes.
+    """Count unique rows and rows in small classes, by the sizes of the classes.
 
     >>> standing_of_rows(np.array([2, 1, 1]), k=2).alone
     2
@@ -154,9 +154,9 @@ def standing_of_rows(sizes: Codes, *, k: int) -> UniquenessCounts:
 
 
 def standing_of_people(classes: Codes, people: Codes, *, k: int) -> UniquenessCounts:
-    """Return how people stand out: the class of each row, and whom it is about.
+    """Count unique people and people in small classes, by the class and the person of each row.
 
-    Somebody in several classes counts once, where they stand out most.
+    A person in several classes counts once, in the smallest.
 
     >>> standing_of_people(np.array([0, 0, 1, 2]), np.array([0, 0, 1, 1]), k=2).alone
     2

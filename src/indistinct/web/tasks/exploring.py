@@ -170,8 +170,8 @@ class ShownSolution:
 class Solutions:
     """Solutions from the safest to the finest, all of which keep the promise or another k of it.
 
-    `kind` says what differs: levels, or sizes of k. `before` has the sampled rows as they are, under `columns`. The one
-    that was published is `own`; `others` are the places, risk and loss, of solutions that another one beats.
+    `kind` says what differs: levels, or sizes of k. `before` has the sampled rows of the original, under `columns`. The
+    one that was published is `own`; `others` are the places, risk and loss, of solutions that another one beats.
     """
 
     kind: str
@@ -193,7 +193,7 @@ def key_of_solutions(policy: Policy, made: Mapping[str, Any]) -> Any:
 
 
 def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | None:
-    """Return solutions from safer to finer beside the one that was published; None where there is nothing to vary.
+    """Return solutions from safer to finer, with the one that was published; None where there is nothing to vary.
 
     Where one level holds for a whole column and the lattice is small enough, they are its Pareto front; else each is
     what the same algorithm finds for another k.
@@ -252,7 +252,7 @@ def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | 
 
 
 def arrow(before: str, after: str) -> str:
-    """Return what becomes of a value; one that stays is told once.
+    """Return what becomes of a value; one that stays is written once.
 
     >>> arrow("88", "80-89"), arrow("male", "male")
     ('88 → 80-89', 'male')
@@ -267,11 +267,11 @@ def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
         for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
         if level
     ]
-    return ", ".join(coarser) or "everything as it is"
+    return ", ".join(coarser) or "everything unmodified"
 
 
 def _plain_meaning(meaning: str) -> str:
-    """Return what a level publishes, as somebody says it.
+    """Return what a level publishes, in plain words.
 
     >>> _plain_meaning("width 10 (9)"), _plain_meaning("month (24)"), _plain_meaning("one value")
     ('in steps of 10', 'by month', 'not shown')
@@ -291,7 +291,7 @@ SIZES = (2, 3, 5, 8, 12, 20, 35, 60, 100)
 """Sizes of k that are tried in addition to the required one."""
 # Seconds of a search that can be done again for every size as it was.
 QUICK = 3.0
-# After so many seconds no further size is tried, if there are some already: the nearest ones come first.
+# After this time no further size is tried, if there are some already: the nearest ones come first.
 LONGEST, ENOUGH = 12.0, 3
 
 
@@ -337,11 +337,11 @@ def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, r
 
 def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSolution:
     release = run_job(job_of_policy(policy, table=table, output=None))
-    told, losses = release.certificate, losses_of(release)
-    gone = told.suppressed_rows if told.people is None else told.people.suppressed
+    certificate, losses = release.certificate, losses_of(release)
+    gone = certificate.suppressed_rows if certificate.people is None else certificate.people.suppressed
     return ShownSolution(
-        f"classes of at least {k}", k, 1 / told.smallest_class if told.smallest_class else 0.0,
-        sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, told.classes,
+        f"classes of at least {k}", k, 1 / certificate.smallest_class if certificate.smallest_class else 0.0,
+        sum(losses.values()) / len(losses) if losses else 0.0, gone or 0, certificate.classes,
         _labels_of(by_class(table, policy, release.recoding), rows), algorithm=spell(policy.algorithm),
     )  # fmt: skip
 

@@ -203,8 +203,8 @@ def import_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Imp
         rows, notes = _read(path, texts)
         return Imported(tree_of(rows), notes)
     except HierarchyError as error:
-        told = error.message.replace(str(path), path.name)
-        raise HierarchyError(told, hint=error.details.get("advice", error.hint)) from None
+        message = error.message.replace(str(path), path.name)
+        raise HierarchyError(message, hint=error.details.get("advice", error.hint)) from None
 
 
 def export_hierarchy(desk: Desk, policy: Policy, column: str, path: Path) -> Path:
@@ -237,7 +237,7 @@ def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | 
 
 
 def _most_kept(policy: Policy) -> int:
-    """Return how much is kept: a page shows all columns at once, each with its values, as they are and as suggested."""
+    """Return how much is kept: a page shows all columns at once, each with its values, unmodified and as suggested."""
     return KEPT + 3 * len(policy.schema.columns)
 
 

@@ -45,7 +45,7 @@ WHERE = "put it where the server may read, or write what it says into the policy
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was found at a path: the job, what is told about each column, and all figures as JSON values.
+    """What was found at a path: the job, the notes on each column, and all figures as JSON values.
 
     `starter` is the first policy that would be suggested, `form` how the file is written.
     """
@@ -73,13 +73,13 @@ class Sheets:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Where files of a policy may lie: in the folder of the server, or among the uploaded tables."""
+    """The folders in which files of a policy may lie: that of the server, and that of the uploaded tables."""
 
     folder: Path
     uploaded: Path
 
     def has(self, path: Path) -> bool:
-        """Return whether a path leads there."""
+        """Return whether a path leads into one of these folders; an address or standard input does not."""
         place = path.resolve()
         return not is_elsewhere(path) and (place.is_relative_to(self.folder) or place.is_relative_to(self.uploaded))
 
@@ -225,8 +225,8 @@ def _check_paths(document: dict[str, Any], base: Path, allowed: Allowed) -> None
             if isinstance(given, dict) and isinstance(given.get(inside), str):
                 allowed.require(base / given[inside], f"[columns] {name}: the {key} file")
     for section, key in (("input", "population"), ("output", "ledger"), ("output", "report")):
-        told = document.get(section)
-        given = told.get(key) if isinstance(told, dict) else None
+        fields = document.get(section)
+        given = fields.get(key) if isinstance(fields, dict) else None
         if isinstance(given, str):
             allowed.require(base / given, f"[{section}] {key}")
 

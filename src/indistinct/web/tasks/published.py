@@ -1,7 +1,9 @@
-"""The files of a release with what their policy says of them, and how far their columns are from the original."""
+"""The files of a release with what their policy says, archives of them, and how far columns are from the original."""
 
 import json
-from collections.abc import Mapping
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,11 @@ from indistinct.web.worker import Desk
 Files = Mapping[str, Any]
 """Where the files of a release lie: `table`, `certificate`, `recoding`, and a list of `others`."""
 SPREAD = "a published label is spread evenly over the values that it covers"
+MUST_NOT_HAPPEN = "search again; if it stays so, please tell us: this must not happen"
+ALL, PACKAGE = "everything", "package"
+"""The two archives: one with everything for the steward, and one with what recipients may have."""
+# The first moment that an archive can name: the same files make the same archive.
+EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def published_files(desk: Desk, policy: Policy, files: Files) -> Published:
@@ -42,8 +49,8 @@ def original_of(desk: Desk, policy: Policy) -> Table:
 
 def certificate_in(files: Files) -> dict[str, Any]:
     """Return the content of the certificate for others next to a release."""
-    told: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
-    return told
+    certificate: dict[str, Any] = json.loads(Path(files["certificate"]).read_text(encoding="utf-8"))
+    return certificate
 
 
 def column_picture(desk: Desk, policy: Policy, files: Files, column: str) -> str:
@@ -88,3 +95,15 @@ def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str
     if len(found.columns) > 1:
         picture = draw_distributions(found, title="How far the release is from the original")
     return {"picture": picture, **found.to_json()}
+
+
+def zip_files(target: Path, files: Iterable[Path]) -> Path:
+    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files, key=lambda each: each.name):
+            entry = zipfile.ZipInfo(path.name, EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
+                shutil.copyfileobj(source, place, 1 << 20)
+    target.chmod(0o600)
+    return target

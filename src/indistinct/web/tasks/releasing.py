@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,16 +19,19 @@ from indistinct.release.promise import promised_model
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import Produce, filled, publish, stage, staging
 from indistinct.reporting.report import report_editions
-from indistinct.web.tasks.published import Files, original_of, published_files
+from indistinct.web.tasks.published import (
+    ALL,
+    MUST_NOT_HAPPEN,
+    PACKAGE,
+    Files,
+    original_of,
+    published_files,
+    zip_files,
+)
 from indistinct.web.worker import Desk
 
-MUST_NOT_HAPPEN = "search again; if it stays so, please tell us: this must not happen"
-ALL, PACKAGE = "everything", "package"
-"""The two archives: one with everything for the steward, and one with what recipients may have."""
 FOR_RECIPIENTS = ("table", "second", "certificate", "report")
 """What recipients may have; all else stays with the steward."""
-# The first moment that an archive can name: the same files make the same archive.
-EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def prepare(
@@ -46,7 +48,7 @@ def prepare(
 ) -> dict[str, Any]:
     """Make the files of a release as the policy wants them written, and verify them afresh.
 
-    `made` is what the search found, and `shipped` the policy as it is given away. The table is written `again` from the
+    `made` is what the search found, and `shipped` the policy for recipients. The table is written `again` from the
     recoding if it shall look otherwise; else it is the one that the search wrote. Reports tell of `attacks` that were
     run, or run some for up to `seconds`. Returns `verdict`, the files of `downloads` by their kind, and `notes`. Raises
     `VerificationError` if a promise does not hold.
@@ -122,8 +124,8 @@ def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path
     # What the first release promised and was allowed holds again, and is known by its recoding.
     job = job_of_policy(policy, table=original, recoding=recoding, model=None, suppression=None, output=None)
     release = run_job(job)
-    told = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
-    release = replace(release, check=replace(release.check, about=told))
+    about = replace(release.check.about, algorithm=made["certificate"]["algorithm"])
+    release = replace(release, check=replace(release.check, about=about))
     release.write(path, smallest_count=job.destination.smallest_count, writing=job.destination.writing)
 
 
@@ -170,18 +172,6 @@ def _write_reports(
     return []
 
 
-def zip_files(target: Path, files: Iterable[Path]) -> Path:
-    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(files, key=lambda each: each.name):
-            entry = zipfile.ZipInfo(path.name, EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
-                shutil.copyfileobj(source, place, 1 << 20)
-    target.chmod(0o600)
-    return target
-
-
 def write_into(
     _desk: Desk,
     folder: Path,
@@ -193,7 +183,7 @@ def write_into(
 ) -> list[str]:
     """Put the files of a release into a folder: all whole, or none. Return their names.
 
-    The archives are left out. The policy is written with paths as they are seen from there, and what is only for the
+    The archives are left out. The policy is written with paths relative to that folder, and what is only for the
     steward can be read by its owner alone. No file of `sources` is replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -23,11 +23,13 @@ from indistinct.web.tasks.published import Files, certificate_in, original_of, p
 from indistinct.web.tasks.treatments import find_treatments
 from indistinct.web.worker import Desk
 
-NO_POPULATION = "No population is known: every look-alike is taken to be in the table itself. Give its size below."
+NO_POPULATION = (
+    "No population is known: every population match is taken to be in the table itself. Give its size below."
+)
 
 
 def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size: int | None = None) -> dict[str, Any]:
-    """Return the risk of a release beside its original: the figures of `indistinct assess`, and what to show of them.
+    """Return the risk of a release against its original: the figures of `indistinct assess`, and what to show of them.
 
     A size that is given takes the place of the policy's population.
     """

@@ -29,8 +29,8 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     """Publish by a policy into a folder of its own, and return the summary of the run with where its files lie.
 
     The release is verified as written. It is the one that `indistinct anonymize` makes of the policy: its recoding is
-    kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is asked and not
-    told: a release that is only looked at is none.
+    kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is read and not
+    written: a release that is only looked at is not recorded.
     """
     folder.mkdir(mode=0o700, parents=True)
     path, recoding = folder / release_name(policy), folder / RECODING
@@ -39,7 +39,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
     release = _release(policy, table, path, progress=lambda share: desk.report(0.9 * share))
     release.write_recoding(recoding)
     desk.enter("measuring")
-    told = summary_of_release(release, path, metrics=_measure(release, policy), recoding=recoding).to_json()
+    summary = summary_of_release(release, path, metrics=_measure(release, policy), recoding=recoding).to_json()
     desk.report(1.0)
     files = {
         "table": path,
@@ -48,7 +48,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
         "others": [table_path(path, name) for name in release.tables if name != MAIN],
     }
     figures = figures_of_certificate(release.certificate, policy.schema)
-    return {**told, **_figures(release), "figures": figures, "files": files, "output": policy.output}
+    return {**summary, **_figures(release), "figures": figures, "files": files, "output": policy.output}
 
 
 def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
@@ -88,7 +88,7 @@ def _measure(release: Release, policy: Policy) -> Any:
 
 
 def _figures(release: Release) -> dict[str, Any]:
-    """Return what the strip and the result show beside the summary.
+    """Return what the strip and the result show in addition to the summary.
 
     Losses are shares of detail, by column, and their mean; where values are not recoded there are none.
     """

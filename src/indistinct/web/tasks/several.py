@@ -31,7 +31,7 @@ from indistinct.web.tasks.looking import (
     look_by_policy,
     without_folder,
 )
-from indistinct.web.tasks.releasing import MUST_NOT_HAPPEN, PACKAGE, zip_files
+from indistinct.web.tasks.published import MUST_NOT_HAPPEN, PACKAGE, zip_files
 from indistinct.web.tasks.tables import open_kept
 from indistinct.web.worker import Desk
 
@@ -144,9 +144,9 @@ def publish_tables(desk: Desk, policy: LinkedPolicy, folder: Path) -> dict[str, 
 
 
 def judge_tables(desk: Desk, policy: LinkedPolicy, folder: Path, policy_text: str) -> dict[str, Any]:
-    """Verify a release beside its originals, assess, attack and measure it; write the files that may leave.
+    """Verify a release against its originals, assess, attack and measure it; write the files that may leave.
 
-    `policy_text` is the policy as it is given away. Files lie beside the folder of the release.
+    `policy_text` is the policy for recipients. Files are put next to the folder of the release.
     """
     desk.enter("verifying, assessing and attacking")
     with without_folder(policy.base):

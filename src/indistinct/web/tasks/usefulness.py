@@ -145,15 +145,15 @@ def _example(given: Published, quasi: Sequence[str]) -> list[str]:
         if asked is None:
             return []
         words, sql = asked
-        told = query(given, sql)
+        estimate = query(given, sql)
         (truth,) = [answer(rows_of_original(data, given.schema, [parsed]), parsed) for parsed in [parse_query(sql)]]
     except (IndistinctError, MissingExtraError):
         return []
-    counts = told.value, told.low, told.high, truth.value
+    counts = estimate.value, estimate.low, estimate.high, truth.value
     value, low, high, true = (float(each) if isinstance(each, int | float) else math.nan for each in counts)
     if not math.isfinite(value + low + high + true):
         return []
-    found = number(low) if told.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
+    found = number(low) if estimate.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
     return [f"How many rows have {words}? The release says {found}; the table has {number(true)}."]
 
 

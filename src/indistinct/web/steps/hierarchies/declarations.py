@@ -78,7 +78,7 @@ def describe_hierarchy(hierarchy: Hierarchy | None) -> str:
             )
             return f"groups of {plural(len(hierarchy.rows), 'value')}{source}"
         case _:
-            return "as it is, or not at all"
+            return "unmodified, or not at all"
 
 
 def helps(advice: Hierarchy, declared: Hierarchy | None) -> bool:
@@ -186,23 +186,23 @@ def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
 
 
 def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:
-    """Return what an algorithm makes of the hierarchy of a column, where that is not what somebody would expect."""
+    """Return how an algorithm uses the hierarchy of a column, where that may surprise."""
     traits = algorithm.traits
     if not quasi:
         return ""
     if traits.keeps_values:
-        return "The search keeps values as they are, so that it publishes no levels." if hierarchy else ""
+        return "The search keeps values unmodified, so that it publishes no levels." if hierarchy else ""
     if traits.ranges and kind != Kind.TEXT and (hierarchy is None or not hierarchy.categorical):
         if hierarchy is None:
             return "The search makes ranges that fit this column: nothing needs to be done here."
         return (
             "The search makes ranges that fit this column, and does not publish these levels; figures of loss alone "
-            "look at them. Whoever asks for the same groups for everybody gets them."
+            "look at them. Ask for the same groups for everybody to publish them."
         )
     if hierarchy is not None:
         return ""
     if traits.hierarchies:
-        return "Without levels a value of this column is published as it is, or not at all."
+        return "Without levels a value of this column is published unmodified, or not at all."
     return "Without levels values of this column are joined to sets, such as {a, b}."
 
 

@@ -150,7 +150,7 @@ class _Editor:
     def _draw_alone(self, members: Sequence[str]) -> None:
         with parts.tag("fieldset", classes="group alone") as box:
             self._take_dropped(box, lambda one: take_out(self.rows, [one], level=self.level))
-            parts.tag("legend", f"In no group: stay as they are on this level ({len(members):,})")
+            parts.tag("legend", f"In no group: unmodified on this level ({len(members):,})")
             self._draw_members(members, name="alone")
             if not members:
                 parts.say("Every member is in a group.", kind="hint")

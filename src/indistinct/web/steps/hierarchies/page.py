@@ -43,8 +43,8 @@ from indistinct.web.tasks.hierarchies import (
 from indistinct.web.worker import TaskError
 
 MISSING = "(missing)"
-TOLD = "told"
-"""Under this name a tab keeps what an import told."""
+IMPORT_NOTES = "import-notes"
+"""Under this name a tab keeps the notes on an import."""
 TO_PRIVACY = "Go on to privacy"
 
 
@@ -110,12 +110,12 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
 def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
     """Say what becomes of a column, with a value that goes through its levels, and what is wrong with them."""
     hierarchy, fit = screen.policy.hierarchies.get(name), about.fit
-    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
+    comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
     with parts.tag("div", classes="ladder"):
         if name not in screen.policy.schema.quasi:
             parts.tag("span", use, classes="badge")
         if hierarchy is None:
-            parts.tag("span", told or "No levels are declared.")
+            parts.tag("span", comment or "No levels are declared.")
             if helps(about.advice, None):
                 parts.tag("span", f"Suggested: {_in_words(about.advice, about.advised)}", classes="hint")
             else:
@@ -127,12 +127,12 @@ def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
         if fit.message:
             wrong = f"{plural(fit.uncovered, 'value')} not covered" if fit.uncovered else fit.message
             parts.tag("span", wrong, classes="badge bad")
-        elif told:
+        elif comment:
             parts.tag("span", "not published: ranges that fit are", classes="badge")
 
 
 def levels_without_effect(sizes: Sequence[int]) -> list[int]:
-    """Return the levels that have as many values as the one below them; `sizes` begin with the values as they are.
+    """Return the levels that have as many values as the one below them; `sizes` begin with the unmodified values.
 
     >>> levels_without_effect([385, 385, 90, 90, 1])
     [1, 3]
@@ -171,16 +171,16 @@ def _unfold(screen: Screen, column: str) -> None:
 
 async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
     hierarchy, fit = screen.policy.hierarchies.get(column), about.fit
-    told = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
-    if told and hierarchy is not None:
-        parts.notice(told)
+    comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
+    if comment and hierarchy is not None:
+        parts.notice(comment)
     seen = about.advice if hierarchy is None else hierarchy
     shown = await screen.session.ask(preview, screen.policy, column, seen)
     with parts.tag("div", classes="sides builder"):
         with parts.tag("div"):
             _draw_builder(screen, column, fit)
-            if hierarchy is not None and shown.meanings and not told and column in screen.policy.schema.quasi:
-                _draw_bounds(screen, column, ("as it is", *shown.meanings))
+            if hierarchy is not None and shown.meanings and not comment and column in screen.policy.schema.quasi:
+                _draw_bounds(screen, column, ("unmodified", *shown.meanings))
             _draw_files(screen, column)
         with parts.tag("div"):
             if fit.message:
@@ -229,7 +229,7 @@ def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
 
 
 def _draw_files(screen: Screen, column: str) -> None:
-    start = "import" in screen.errors or bool(screen.choices.get(TOLD))
+    start = "import" in screen.errors or bool(screen.choices.get(IMPORT_NOTES))
     with parts.details("From a file, or to a file", screen.choices, name="files", start=start):
         _draw_import(screen, column)
         if column in screen.policy.hierarchies:
@@ -248,7 +248,7 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
         "Value",
         "Why",
         "Rows",
-        *(f"Level {level}: {told}" for level, told in enumerate(shown.meanings, start=1)),
+        *(f"Level {level}: {meaning}" for level, meaning in enumerate(shown.meanings, start=1)),
     ]
     rows = [
         (
@@ -275,13 +275,13 @@ def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
         async def complete() -> None:
             decide(screen, column, await screen.session.ask(complete_hierarchy, screen.policy, column))
 
-        screen.button("Add these values, each as it is", complete, name="complete")
+        screen.button("Add these values, each unmodified", complete, name="complete")
 
 
 def _draw_import(screen: Screen, column: str) -> None:
     parts.upload(
         "Import a hierarchy from a CSV file",
-        screen.on(lambda told: _import(screen, column, told), at="import"),
+        screen.on(lambda event: _import(screen, column, event), at="import"),
         name="import",
         kind="hierarchy",
         most=screen.session.settings.largest_upload,
@@ -290,15 +290,15 @@ def _draw_import(screen: Screen, column: str) -> None:
         error=screen.errors.get("import"),
         accept=".csv,.txt,.tsv",
     )
-    for told in screen.choices.get(TOLD, ()):
-        parts.notice(told, kind="good")
+    for note in screen.choices.get(IMPORT_NOTES, ()):
+        parts.notice(note, kind="good")
 
 
-async def _import(screen: Screen, column: str, told: dict[str, Any]) -> None:
-    path = uploaded_path(screen.session, "hierarchy", told)
+async def _import(screen: Screen, column: str, event: dict[str, Any]) -> None:
+    path = uploaded_path(screen.session, "hierarchy", event)
     found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
     decide(screen, column, found.hierarchy)
-    screen.choices[TOLD] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
+    screen.choices[IMPORT_NOTES] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
 
 
 async def _export(screen: Screen, column: str) -> None:

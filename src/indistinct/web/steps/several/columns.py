@@ -30,11 +30,11 @@ OF_PEOPLE = {
 }
 OF_EVENTS = {
     TIME: "time: others may know when it was",
-    UNKNOWN_TIME: "time that nobody else knows: published finely",
+    UNKNOWN_TIME: "time that others do not know: published finely",
 }
 PEOPLE_HINT = "One row a person. Others may know all quasi-identifiers of a person."
 EVENTS_HINT = "Several rows a person. Others may know some rows: how many is asked in the step Privacy."
-PASSED_HINT = "No quasi-identifier and no known time: its rows are published as they are, under the pseudonym."
+PASSED_HINT = "No quasi-identifier and no known time: its rows are published unmodified, under the pseudonym."
 
 
 async def draw(screen: Screen) -> None:

@@ -32,7 +32,7 @@ from indistinct.web.worker import TaskError
 NOT_CHOSEN = ""
 KNOWN_OPTIONS = {"0": "no row", "1": "1 row", "2": "2 rows", "3": "3 rows", ALL: "all rows"}
 RISK_TITLE = "How many people could be found, by what is known of them"
-KNOWS_TITLE = "How many rows of one person could somebody know?"
+KNOWS_TITLE = "How many rows of one person could an attacker know?"
 KNOWS_HINT = (
     "Think of a neighbor, an employer or a relative: how many stays, diagnoses or prescriptions of one person could "
     "they know? There is no safe default, so each table is asked."
@@ -63,7 +63,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _risk(screen: Screen) -> None:
-    """Draw the share of people below k by the number of known rows, as soon as it is counted."""
+    """Draw the share of people below k by the number of known rows, once it is counted."""
     session, policy = screen.session, screen.tables.policy
     if not known_rows(policy):
         return
@@ -92,7 +92,7 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
 
     >>> risk = {"table": "stays", "known": 1, "people_columns": True, "share": 0.5}
     >>> risk_sentence({"k": 5, "risks": [risk]})
-    'Whoever knows the columns of a person and 1 row of stays finds 50 % of the people among fewer than 5.'
+    'An attacker who knows the columns of a person and 1 row of stays finds 50 % of the people among fewer than 5.'
     """
     one = [
         each for each in found["risks"] if each["people_columns"] and each["known"] == 1 and each["share"] is not None
@@ -102,8 +102,8 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
         return "The combinations of known rows are too many to count."
     worst = max(one, key=lambda each: each["share"])
     return (
-        f"Whoever knows the columns of a person and 1 row of {worst['table']} finds {percent(worst['share'])} of the "
-        f"people among fewer than {found['k']}."
+        f"An attacker who knows the columns of a person and 1 row of {worst['table']} finds {percent(worst['share'])} "
+        f"of the people among fewer than {found['k']}."
     )
 
 
@@ -152,7 +152,7 @@ def _guarantee(screen: Screen, policy: LinkedPolicy) -> None:
     parts.heading(MUST_TITLE)
     model = policy.model
     rest = "" if model.l is None else f" At most one in {model.l} of them shows the same sensitive value."
-    parts.say(f"Whoever knows that of somebody still has a choice of {model.k} people or more.{rest}")
+    parts.say(f"An attacker who knows that of a person still has a choice of {model.k} people or more.{rest}")
     with parts.tag("div", classes="actions"):
         for name, profile in PROFILES.items():
             k = least_k(profile())

@@ -10,13 +10,16 @@ from indistinct.web.steps.release import JOB_TO_GO_ON, WAITS, draw_download, dra
 from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
 from indistinct.web.steps.several.search import release_sentence
 from indistinct.web.tables_standing import judged_tables
-from indistinct.web.tasks.releasing import PACKAGE
+from indistinct.web.tasks.published import PACKAGE
 from indistinct.web.tasks.several import POLICY, REPORT
 
 FOR_OTHERS = {"certificate": ("The certificate", "what was verified; small counts are hidden. Keep it with the tables")}
 FOR_STEWARD = {
-    POLICY: ("The policy", "makes the release again: put it beside the original tables, and run indistinct anonymize"),
-    REPORT: ("The report", "verification beside the originals, risk by known rows, attack and loss: do not pass it on"),
+    POLICY: ("The policy", "makes the release again: put it next to the original tables, and run indistinct anonymize"),
+    REPORT: (
+        "The report",
+        "verification against the originals, risk by known rows, attack and loss: do not pass it on",
+    ),
     "project": (JOB_TO_GO_ON, "policy and decisions; no rows"),
 }
 TOGETHER = "All tables belong together: the same pseudonyms link them. A second release has other pseudonyms."

@@ -35,7 +35,7 @@ async def draw(screen: Screen) -> None:
     draw_list(risk_lines(judged["assess"], judged["attack"]))
     if before is not None and before["picture"]:
         with parts.tag("div", classes="pictures"):
-            parts.picture(before["picture"], caption="The tables as they are")
+            parts.picture(before["picture"], caption="The original tables")
             parts.picture(judged["picture"], caption="The release")
     pictured = before is not None and bool(before["picture"])
     with parts.details(SAME_AS_TABLE, screen.choices, name="risk-table", start=not pictured):

@@ -46,13 +46,13 @@ def _request(screen: Screen) -> None:
     people = policy.suppression.plain
     dropped = f"{percent(people)} of the people" if isinstance(people, float) else str(people)
     lost = f"{dropped}, {percent(policy.rows)} of the rows of a table"
-    told = [
+    requests = [
         ("Made coarser", Own(quasi) if quasi else "no column", "columns"),
         ("Attackers know", known_in_words(policy, chosen=screen.tables.chosen), "privacy"),
         ("What must hold", f"a choice of {policy.model.k} people or more", "privacy"),
         ("At most suppressed", lost, "privacy"),
     ]
-    draw_asked([(label, [words], step) for label, words, step in told])
+    draw_asked([(label, [words], step) for label, words, step in requests])
 
 
 def _coarser(table: Any) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def _coarser(table: Any) -> tuple[str, ...]:
 
 
 def known_in_words(policy: LinkedPolicy, *, chosen: frozenset[str]) -> str:
-    """Return what an attacker knows, in words; of tables that nobody was asked about, that this is open."""
+    """Return what an attacker knows, in words; tables without an answer are listed as open."""
     rows = [f"{rows_in_words(known)} of {name}" if name in chosen else f"{name}: not said yet"
             for name, known in known_rows(policy).items()]  # fmt: skip
     together = f"; {plural(policy.knowledge.rows, 'row')} together at most" if len(rows) > 1 else ""
@@ -116,13 +116,13 @@ def release_sentence(certificate: Mapping[str, Any]) -> str:
     """Return what is released, in a sentence.
 
     >>> release_sentence({"people": 90, "suppressed_people": None, "smallest_group": 5})
-    '90 people are published, few are suppressed; whoever looks for one of them is left with 5 people or more.'
+    '90 people are published, few are suppressed; an attacker who looks for one of them is left with 5 people or more.'
     """
     gone = certificate["suppressed_people"]
-    dropped = "few are" if gone is None else "nobody is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
+    dropped = "few are" if gone is None else "no person is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
     published = plural(certificate["people"], "person is", "people are")
     return (
-        f"{published} published, {dropped} suppressed; whoever looks for one of them is left with "
+        f"{published} published, {dropped} suppressed; an attacker who looks for one of them is left with "
         f"{number(certificate['smallest_group'])} people or more."
     )
 
