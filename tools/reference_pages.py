@@ -131,7 +131,8 @@ def _policy_page() -> str:
     parts = [
         "A policy is a job in one TOML file; paths in it are relative to the file. Each table below lists its keys, "
         "the flag that sets the same on the command line, and the parameter in Python. "
-        "[Policies](../guides/policies.md) has examples."
+        "[Policies](../guides/policies.md) has examples; [several tables](../guides/several-tables.md) has the keys of "
+        "a policy about several tables."
     ]
     for table in TABLES:
         title = "[columns], for each column" if table == "columns" else f"[{table}]"
@@ -150,7 +151,7 @@ def _setting_row(setting: Setting) -> tuple[str, str, str, str, str]:
     return (
         f"`{setting.own_key}`",
         setting.kind.words,
-        setting.flag_help.removesuffix(" Repeatable."),
+        setting.flag_help.removesuffix(" Repeatable.") if setting.key is None else setting.policy_help,
         f"`{setting.option}`" if setting.flag else "",
         f"`ind.{function}({parameter}=…)`" if function else "",
     )

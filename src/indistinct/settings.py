@@ -91,6 +91,7 @@ class Setting:
     value, such as "input.reading.delimiter", and `python` the function and the parameter, such as "open.delimiter".
     `flag` says whether commands share a flag for it, which is named after the setting unless `option_name` differs.
     A form calls it by its `label` and shows its `help`; `syntax` says how a flag is written, in addition to that.
+    `in_policy` is the help of the key where its value is written otherwise than that of the flag.
     """
 
     name: str
@@ -108,6 +109,12 @@ class Setting:
     short: str | None = None
     since: str = "0.1.0"
     syntax: str = ""
+    in_policy: str | None = None
+
+    @property
+    def policy_help(self) -> str:
+        """The help text of the key in a policy."""
+        return self.in_policy or self.help.removesuffix(" Repeatable.")
 
     @property
     def flag_help(self) -> str:
@@ -240,6 +247,8 @@ PRIVACY_SETTINGS = (
         "hierarchies",
         "anonymize.hierarchies",
         "COLUMN=SPEC",
+        in_policy='Generalization hierarchy: { file = "icd.csv" }, { mask = "right" }, { intervals = [5, 10, 20] }, '
+        '{ cuts = [18, 65] }, { dates = ["month", "year"] } and others.',
     ),
     Setting(
         "transform",
@@ -266,6 +275,8 @@ PRIVACY_SETTINGS = (
         "pseudonyms",
         "anonymize.pseudonyms",
         "COLUMN=SPEC",
+        in_policy='Pseudonym in place of an identifier or person ID: { key = "study.key" }, '
+        '{ environment = "STUDY_KEY" } or "random".',
     ),
     Setting(
         "importance",
@@ -276,6 +287,7 @@ PRIVACY_SETTINGS = (
         "importance",
         "anonymize.importance",
         "COLUMN=NUMBER",
+        in_policy="Attribute weight of a quasi-identifier, such as 3; the default is 1.",
     ),
     Setting(
         "levels",
@@ -287,6 +299,8 @@ PRIVACY_SETTINGS = (
         "levels",
         "anonymize.levels",
         "COLUMN=MIN..MAX",
+        in_policy='Minimum and maximum generalization of a quasi-identifier, such as "1..3", "1.." or "..3"; level 0 '
+        "is the original value.",
     ),
     Setting(
         "numeric",
@@ -299,6 +313,7 @@ PRIVACY_SETTINGS = (
         "anonymize.numeric",
         "COLUMN=FORM",
         since="0.2.0",
+        in_policy='Form of a quasi-identifier of numbers or dates: "interval", "interval+mean", "bounds" or "mean".',
     ),
     Setting(
         "target",
@@ -387,6 +402,7 @@ INPUT_SETTINGS = (
         metavar="COLUMNS",
         label="Columns that are read",
         syntax="For instance a,b,c.",
+        in_policy='Read only these columns, such as ["a", "b"].',
     ),
     _read(
         "skip_rows",
@@ -409,6 +425,8 @@ INPUT_SETTINGS = (
         key="types",
         metavar="COLUMN=KIND",
         syntax="For instance age=number,zip=text. Repeatable.",
+        in_policy="Types of columns: number, plain-number, integer, date, datetime or text, such as "
+        '{ age = "number", zip = "text" }.',
         label="Types of columns",
     ),
     _read(
@@ -417,6 +435,7 @@ INPUT_SETTINGS = (
         "Format of dates and times, such as %d.%m.%Y, in all columns or in one.",
         metavar="FORMAT|COLUMN=FORMAT",
         syntax="Separate several by commas; a format that contains a comma is quoted. Repeatable.",
+        in_policy='Format of dates and times, such as "%d.%m.%Y", a list of them, or { visit = "%d/%m/%Y" }.',
         label="Dates",
     ),
     _read(
@@ -426,6 +445,7 @@ INPUT_SETTINGS = (
         metavar="TEXTS|COLUMN=TEXTS",
         syntax='For instance -99,n/a or age=999,998. Write *=TEXT for one that contains =, "1,5" for one with a comma. '
         "Repeatable.",
+        in_policy='NA strings besides the empty one: "-99", ["-99", "n/a"], or { age = ["999", "998"] }.',
         label="Missing values",
     ),
 )

@@ -99,6 +99,8 @@ def test_a_profile_is_a_gate(run, patients, roles, release):
     relaxed = run(*asked, "--profile", "public:highest=0.5,homogeneous=1")
     assert relaxed.code == 4
     assert "are unique on the sensitive column 'cost'" in relaxed.out
+    table = relaxed.out[relaxed.out.index("Limits of the profile") :]
+    assert "FAILED" in table[: table.index("\n\n")], "what fails without a limit is in their table"
     assert run(*asked, "--profile", "internal").code == 0
 
 

@@ -153,6 +153,11 @@ CASES: dict[str, Case] = {
     "mixed types without a hierarchy": Case(
         1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu")), "mixes numbers and text"
     ),
+    "NaN among few numbers": Case(
+        1,
+        lambda f: anonymize(f, table(f, f"{MARKER},31,Oslo,flu", f"{MARKER},NaN,Oslo,flu")),
+        "mixes numbers and text",
+    ),
     "mixed dates": Case(
         1,
         lambda f: anonymize(f, table(f, *(f"a,2024-01-{i:02d},Oslo,flu" for i in range(1, 9)), f"a,{MARKER},Oslo,flu")),

@@ -201,6 +201,12 @@ def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -
     document = json.loads(ran.out)
     assert [verdict["model"] for verdict in document["models"] if not verdict["holds"]] == ["own-certificate"]
     assert "belongs to another file" in ran.err
+    told = run("verify", release, "--policy", policy)
+    assert (
+        "Every privacy model is satisfied, but this file is not the one that its certificate describes: "
+        "own-certificate failed. Verify the file as it was written, or anonymize again."
+    ) in " ".join(told.out.split())
+    assert "NOT satisfied" not in told.out
     Path(f"{release}.certificate.json").unlink()
     assert run("verify", release, "--policy", policy).code == 0, "without a certificate the models alone decide"
 

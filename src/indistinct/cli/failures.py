@@ -199,7 +199,7 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
 
 
 def name_attack(release: str) -> str:
-    """Return the hint where a file stands in the place of an attack."""
+    """Return the hint for a file that is given as the attack."""
     return f"write `indistinct attack all {release} …`, or one attack such as record-linkage in place of all"
 
 

@@ -26,6 +26,7 @@ from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics.registry import Measurements, metric_grid
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.certificate import Certificate, Overlap, verdict_grid
+from indistinct.release.guarantee import failed_checks, guarantee_sentence
 from indistinct.release.release import Release
 from indistinct.release.writing.places import Place, place_at
 from indistinct.schema import Schema
@@ -145,9 +146,9 @@ class Summary:
 def _certificate_blocks(certificate: Certificate, verdict: Verdict | None) -> list[Block]:
     """Return each model with what it achieves, what is open, and what the release was compared with."""
     found = JsonValues("certificate", certificate.to_json())
-    satisfied = "satisfied" if certificate.holds else "NOT satisfied"
+    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(found.at("verdicts")))
     tone: Tone = "warning" if certificate.holds else "bad"
-    blocks: list[Block] = [verdict_grid(found), Notice(f"The privacy guarantee is {satisfied}.", tone)]
+    blocks: list[Block] = [verdict_grid(found), Notice(satisfied, tone)]
     if verdict is not None and verdict.open:
         blocks += verdict_blocks(verdict.to_json(), only_open=True)
     if certificate.population_size is not None:

@@ -21,6 +21,7 @@ from indistinct.inspection.patterns.base import PatternShare
 from indistinct.models.registry import parse_model_or_none, subset_models
 from indistinct.models.subset_anonymity import SubsetAnonymity
 from indistinct.release.certificate import Certificate
+from indistinct.release.guarantee import failed_checks
 from indistinct.schema import Schema
 
 NEARLY_ALL = 0.5
@@ -45,6 +46,9 @@ class AttackFigures:
         return cls(str(verdict["attack"]), bool(verdict["succeeds"]), float(verdict["beyond_chance"]))
 
 
+PROMISED: Mapping[bool | None, State] = {None: "not checked", True: "passed", False: "failed"}
+
+
 @dataclass(frozen=True, slots=True)
 class Figures:
     """All that a verdict rests on.
@@ -55,7 +59,7 @@ class Figures:
     they look like; None where values were not looked at. `uniques` are members who are alone in their class, None where
     they were not counted. `promise` is what the certificate says, None without one. `several` are people in several
     classes, None where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made
-    of all of them together.
+    of all of them together. `checks` of the file fail although every model is satisfied.
     """
 
     unit: str
@@ -71,6 +75,7 @@ class Figures:
     several: int | None = None
     groups: str = "class"
     subsets: tuple[SubsetAnonymity, ...] = ()
+    checks: tuple[str, ...] = ()
 
     def limited(self, attacker: str) -> dict[str, float | None]:
         """Return what a profile may limit, for one kind of attacker."""
@@ -212,7 +217,7 @@ def verdict_of(
     ('failed', ('cost',))
     """
     lines = [
-        Line("promise", "not checked" if figures.promise is None else "passed" if figures.promise else "failed"),
+        Line("promise", PROMISED[figures.promise], checks=figures.checks),
         *_judge_subsets(figures),
         *([Line("identifiers", "failed", figures.identifiers)] if figures.identifiers else []),
         *_judge_smallest(figures, profile),
@@ -273,6 +278,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         promise=certificate.holds,
         groups=unit_of(certificate.form),
         subsets=subsets_promised(each.model for each in certificate.verdicts),
+        checks=failed_checks({"model": each.model, "holds": each.holds} for each in certificate.verdicts),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from indistinct.evaluation.assess.profiles import LIMITS
 from indistinct.figures import number, percent, plural
 from indistinct.inspection.patterns.base import MIN_SHARE_FOR_ROLE
+from indistinct.release.guarantee import guarantee_in_words
 
 State = Literal["passed", "failed", "warning", "not checked"]
 Kind = Literal[
@@ -22,8 +23,8 @@ WEAK = 3
 class Line:
     """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state.
 
-    `figure` is what a limit of a profile is about, and `holds` what the values of a column look like. A line without
-    `numbers` is worded without figures.
+    `figure` is what a limit of a profile is about, and `holds` what the values of a column look like. `checks` of the
+    file fail where every model is satisfied. A line without `numbers` is worded without figures.
     """
 
     kind: Kind
@@ -34,6 +35,7 @@ class Line:
     attack: str | None = None
     figure: str | None = None
     holds: str | None = None
+    checks: tuple[str, ...] = ()
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -98,7 +100,7 @@ def words_of(line: Line) -> str:
         case "limit":
             return _words_of_limit(line)
         case "promise":
-            return PROMISE[line.state]
+            return guarantee_in_words(holds=False, checks=line.checks) if line.checks else PROMISE[line.state]
         case "column-sets":
             return _words_of_subsets(line)
         case "identifiers":

@@ -167,7 +167,7 @@ def _hint_for_name(what: Callable[..., Any], known: Mapping[str, inspect.Paramet
 
 def _named_after(kind: type, parameter: str) -> type | None:
     """Return the simplest kind of a value that is named after a parameter, such as k-anonymity for k."""
-    known: list[type] = [kind]
+    known: list[type] = [kind] if issubclass(kind, NamedArguments) else []
     for each in known:
         below: list[type] = each.__subclasses__()
         known += [one for one in below if one not in known]

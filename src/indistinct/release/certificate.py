@@ -16,6 +16,7 @@ from indistinct.figures import counts_of, hide_counts, short, unit_of
 from indistinct.frequencies.structure import units_of
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.outputs import MAIN
+from indistinct.release.guarantee import failed_checks, guarantee_in_words
 
 WHOLE = "the whole"
 """The misfit of a document that has no fields."""
@@ -199,8 +200,7 @@ class Certificate(Result):
     def document(self) -> Document:
         """Return each model with what it achieves, what was counted, and warnings."""
         found = JsonValues("certificate", self.to_json())
-        guarantee = "satisfied" if self.holds else "NOT satisfied"
-        title = f"Certificate: the privacy guarantee is {guarantee}"
+        title = f"Certificate: {guarantee_in_words(holds=self.holds, checks=failed_checks(found.at('verdicts')))}"
         return document(title, verdict_grid(found), counted_grid(found), *listing(self.warnings))
 
     def to_json(self) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, verdict_grid
+from indistinct.release.guarantee import failed_checks, guarantee_sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
@@ -147,7 +148,8 @@ def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
         table = verdict_grid(certificate, caption="Privacy models, as the certificate of the file says")
         return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
     by = "in people, by what is published of their rows" if certificate.at("people") else "on the published table"
-    said = f"The privacy guarantee is satisfied, counted {by}." if holds else "The privacy guarantee is NOT satisfied."
+    broken = guarantee_sentence(holds=holds, checks=failed_checks(certificate.at("verdicts")))
+    said = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
     verdict = facts.json("verdict")
     # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))

@@ -20,6 +20,7 @@ from indistinct.evaluation.verdict import Figures, Verdict, subsets_promised, ve
 from indistinct.evaluation.verdict_line import Line
 from indistinct.release.certificate import ALWAYS_SHOWN, FIGURES, SAMPLE_SIZE, SMALLEST_GROUPS, for_others
 from indistinct.release.certificate import HIDDEN as NOT_TOLD
+from indistinct.release.guarantee import failed_checks
 from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.facts import NOT_COUNTED, Facts
@@ -174,9 +175,10 @@ def _verdict_for_readers(
     """
     holds = None if certificate is None else certificate.get("holds")
     models = [] if certificate is None else [str(each["model"]) for each in certificate.get("verdicts") or ()]
+    checks = () if certificate is None else failed_checks(certificate.get("verdicts") or ())
     promise, counted = holds if isinstance(holds, bool) else None, None
     if figures is not None:
-        promised = replace(figures, promise=promise, subsets=subsets_promised(models))
+        promised = replace(figures, promise=promise, subsets=subsets_promised(models), checks=checks)
         counted = verdict_of(promised, facts.subject.profile)
     if facts.verdict is None:
         return counted

@@ -24,6 +24,7 @@ from indistinct.evaluation.verify import verify
 from indistinct.metrics import Measurements
 from indistinct.recoding.outputs import Assignment
 from indistinct.release.certificate import Certificate
+from indistinct.release.guarantee import failed_checks
 from indistinct.reporting.column_sets import column_set_facts
 from indistinct.reporting.columns import ColumnShares, column_facts, shares_of, suppression_facts
 from indistinct.reporting.subject import Subject
@@ -116,8 +117,9 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     attacks = _add_attacks(found)
     judged = None
     if figures is not None:
-        promise = found.documents["certificate"].at("holds") if "certificate" in found.documents else None
-        judged = verdict_of(replace(figures, promise=promise), subject.profile, attacks=attacks)
+        told = found.documents.get("certificate")
+        promise, checks = (None, ()) if told is None else (told.at("holds"), failed_checks(told.at("verdicts")))
+        judged = verdict_of(replace(figures, promise=promise, checks=checks), subject.profile, attacks=attacks)
         found.add("verdict", judged.to_json())
     found.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
     if not internal:

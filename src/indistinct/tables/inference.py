@@ -60,16 +60,24 @@ def has_several_spellings(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
         return False
 
 
+NOT_FINITE = r"^[+-]?(?i:nan|inf|infinity)$"
+
+
 def mixture_of(values: pa.Array) -> tuple[str, list[str]] | None:
     """Return ("numbers" or "dates", texts that are not), if most texts are numbers or dates; None if all are.
 
-    A code such as 02138 counts as a number; 1,234 and 5% are numbers but not written plainly.
+    A code such as 02138 counts as a number; 1,234 and 5% are numbers but not written plainly, and so are NaN and
+    infinities next to numbers.
 
+    >>> mixture_of(pa.array(["31", "NaN"])), mixture_of(pa.array(["Ann", "Nan"]))
+    (('numbers', ['NaN']), None)
     >>> mixture_of(pa.array(["31", "4.5", "02138", "unknown"]))
     ('numbers', ['unknown'])
     """
     digits, dates = pc.match_substring_regex(values, DIGITS), are_dates(values)
     alike = pc.or_(digits, pc.match_substring_regex(values, SPELLED_NUMBER))
+    if pc.any(digits).as_py():
+        alike = pc.or_(alike, pc.match_substring_regex(values, NOT_FINITE))
     for kind, near, plain in (("numbers", alike, digits), ("dates", dates, dates)):
         strangers = values.filter(pc.invert(plain))
         if len(strangers) and 2 * pc.sum(near).as_py() > len(values):

@@ -292,8 +292,16 @@ def _status(status: str) -> str:
     return "FAILED" if status == "failed" else status
 
 
+OWN = "the profile itself"
+WITHOUT_LIMIT = ("promise", "identifiers", "sensitive-column", "identifying-values", "attack")
+"""The kinds of lines of a verdict that fail without a limit of the profile."""
+
+
 def limit_grids(found: JsonValues) -> list[Grid]:
-    """Return each limit of the profile that a table was assessed by, and what was found; nothing without one."""
+    """Return each limit of the profile that a table was assessed by, and what was found; nothing without one.
+
+    What fails without a limit, such as a sensitive column that points at rows, is a row too.
+    """
     gate = found.at("profile")
     if gate is None:
         return []
@@ -306,6 +314,17 @@ def limit_grids(found: JsonValues) -> list[Grid]:
             line["source"] or "a limit of your own",
         )
         for index, line in enumerate(gate["lines"])
+    ]
+    rows += [
+        (
+            line["words"],
+            "",
+            "",
+            found.figure("verdict", "lines", index, "state", words=lambda state: STATES[state]),
+            OWN,
+        )
+        for index, line in enumerate(found.at("verdict")["lines"])
+        if line["state"] == "failed" and line["kind"] in WITHOUT_LIMIT
     ]
     headings = ("limit", "at most", "found", "verdict", "source")
     return [grid(f"Limits of the profile {gate['profile']}", headings, rows, right=("at most", "found"))]

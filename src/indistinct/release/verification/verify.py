@@ -17,15 +17,11 @@ from indistinct.frequencies.value import PERSON, Classes, Histogram
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, ModelVerdict, OwnValues, PeopleCounted
+from indistinct.release.guarantee import NO_ADDED_ROWS, NO_IDENTIFIER, OWN_CERTIFICATE, ROLES_COMPLETE, TRANSFORMED
 from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
-NO_IDENTIFIER = "no-identifier"
-ROLES_COMPLETE = "every-column-has-a-role"
-OWN_CERTIFICATE = "own-certificate"
-NO_ADDED_ROWS = "no-added-rows"
 SETS_SHARED = "class-sets-shared"
-TRANSFORMED = "transformed-as-declared"
 MATCHES = "matches-original"
 LINKED = "linked"
 AMBIGUOUS = "ambiguous"

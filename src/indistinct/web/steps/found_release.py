@@ -9,7 +9,8 @@ from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics import SHARES
 from indistinct.models.registry import MODELS, parse_model_or_none
 from indistinct.models.words import list_names, words_of
-from indistinct.release.verification.verify import SETS_SHARED, TRANSFORMED
+from indistinct.release.guarantee import TRANSFORMED
+from indistinct.release.verification.verify import SETS_SHARED
 from indistinct.spelling import arguments_of, name_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled

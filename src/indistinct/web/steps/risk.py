@@ -166,7 +166,7 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
         nearly = _nearly(gate)
         if nearly:
             parts.say(nearly, kind="hint")
-        for table in limit_grids(JsonValues("assess", {"profile": gate})):
+        for table in limit_grids(JsonValues("assess", {"profile": gate, "verdict": verdict.to_json()})):
             parts.document_table(table)
 
 
