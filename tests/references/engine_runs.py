@@ -159,7 +159,7 @@ def run(engine, sample, algorithm, model, *, people, seed, trees=True):
     assignment = assign(counted.frequencies, recoding)
     sink = Kept()
     engine.publish(source, assignment, sink, secret=Secret(seed), row_index=counted.row_index)
-    check = Check(engine, schema, wanted, assignment.layout.buckets, counted, assignment)
+    check = Check(engine, schema, wanted, assignment.layout.structure, counted, assignment)
     tables = {name: engine.open(table, Reading()) for name, table in sink.tables.items()}
     certificate = check.certify(tables)
     return recoding, sink.tables, certificate

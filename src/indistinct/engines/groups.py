@@ -86,10 +86,10 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
 def count_source(source: GroupedSource, request: Request, *, what: str, population: Fetch | None = None) -> Counted:
     """Return what was asked for, and how rows find their cell again; `what` is what a source is called.
 
-    A population in a source of the same kind gives its groups itself.
+    A population in a source of the same engine gives its groups itself, also where the other one is a sample of it.
     """
     others: Any = request.population
-    if population is None and isinstance(others, type(source)):
+    if population is None and others is not None and others.home == source.home:
         population = others.groups
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
