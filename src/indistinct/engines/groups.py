@@ -46,6 +46,10 @@ class GroupedSource(Protocol):
     """A source of which an engine fetches groups."""
 
     @property
+    def home(self) -> str:
+        """The engine that opened it."""
+
+    @property
     def rows(self) -> int:
         """How many rows it has."""
 
