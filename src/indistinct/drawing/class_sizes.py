@@ -17,7 +17,7 @@ EDGES = (1, 2, 3, 4, 5, 6, 8, *(step * 10**power for power in range(9) for step 
 RULE = "#D55E00"
 Sizes = Mapping[int, int]
 BAR_WIDTH, BAR, LABEL = 220, 15, 150
-"""`LABEL` is the room of a label beside its bars, also when it is translated into a longer one."""
+"""`LABEL` is the room of a label next to its bars, also when it is translated into a longer one."""
 SIDES = ("before", "after")
 Bars = Sequence[tuple[str, float | None, float]]
 """What each pair of bars is about, with its share before, None where it is not known, and after."""
