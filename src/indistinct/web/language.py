@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from nicegui import Client, ui
+from nicegui import Client
+from nicegui.slot import Slot
 
 from indistinct.document.blocks import Grid
 from indistinct.document.catalogue import ENGLISH, LANGUAGES, read_catalogue
@@ -66,7 +67,9 @@ def keep_names(client: Client, names: Iterable[str]) -> None:
 
 
 def _spoken() -> Translation | None:
-    return _SPOKEN.get(ui.context.client)
+    """Return the translation of the page that is being drawn; None where no page is."""
+    slots = Slot.get_stack()
+    return _SPOKEN.get(slots[-1].parent.client) if slots else None
 
 
 def translate(text: str) -> str:
