@@ -58,7 +58,7 @@ def changed(folder, name, change):
 
 
 def recertify(folder):
-    """Let the certificate be about the files as they are, as whoever changes them could."""
+    """Write the digests of the present files into the certificate, as an attacker who changes them could."""
     path = folder / "certificate.json"
     told = json.loads(path.read_text())
     for entry in told["tables"].values():

@@ -85,7 +85,7 @@ def no_values(classes, rows):
 
 
 def rows_for_people(classes, given, own_values, knowledge, model):
-    """A label that enough rows show is kept, whoever shows them."""
+    """A label that enough rows show is kept, of however many people."""
     gone = {}
     for name, rows in given.items():
         words = classes[rows.person] * (int(rows.label.max(initial=0)) + 1) + rows.label

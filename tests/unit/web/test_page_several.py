@@ -64,7 +64,7 @@ SIZE = 120
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A folder with the files of a clinic, and one about nobody."""
+    """A folder with the files of a clinic and one file without people."""
     made = tmp_path_factory.mktemp("clinic")
     for name, table in generate_clinic(SIZE, seed=4).items():
         if name != "prescriptions":
@@ -82,7 +82,7 @@ def looked(folder: Any) -> TablesLook:
 
 @pytest.fixture
 def job(looked: TablesLook) -> TablesJob:
-    """The tables as they were proposed, but for laboratory values, which nobody else knows."""
+    """The tables as they were proposed, but for laboratory values, whose times attackers do not know."""
     made = TablesJob(looked.policy)
     for column in ("test", "value"):
         made = with_column_role(made, "labs", column, "insensitive")
