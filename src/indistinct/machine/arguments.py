@@ -178,7 +178,8 @@ def _named_after(kind: type, parameter: str) -> type | None:
         and f"-{parameter}-" in f"-{getattr(each, 'name', '')}-"
         and parameter in required_fields(each)
     ]
-    return min(named, key=lambda each: (len(required_fields(each)), each.__name__), default=None)
+    own = [each for each in named if each.__module__.startswith("indistinct.")]  # known before those of other packages
+    return min(own or named, key=lambda each: (len(required_fields(each)), each.__name__), default=None)
 
 
 def _hint_for_place(
