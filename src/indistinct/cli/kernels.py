@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
-from indistinct.errors import IndistinctError, OutputError, ParameterError
+from indistinct.errors import IndistinctError, OutputError, ParameterError, did_you_mean
 from indistinct.machine import arrays, kernel_files
 from indistinct.machine.compiled import KERNELS
 from indistinct.machine.stages import PREPARING, watch_stages
-from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
     from indistinct.testing.checks.case import Case

@@ -21,7 +21,8 @@ from indistinct.frequencies.encode import (
 )
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import (
     Codes,
     empty_large,

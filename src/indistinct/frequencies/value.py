@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from indistinct.frequencies import _kernels
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, Mask, is_large, run_entries, starts_of
 
 Key = tuple[str, ...]

@@ -4,7 +4,8 @@ from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression, su
 from indistinct.hierarchy.explicit import Explicit, check_rooted, move_file, table_of_values
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.registry import builder_call, hierarchy_from_json, hierarchy_from_spec, spec_of_hierarchy
-from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind, Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind
 
 __all__ = [
     "KINDS",

@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 from indistinct.errors import HierarchyError
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.hierarchy.intervals import Intervals
+from indistinct.hierarchy.taxonomy import ROOT, Level, Taxonomy, level, taxonomy_from_levels
 from indistinct.hierarchy.trees import text_of
-from indistinct.hierarchy.value import ROOT, Hierarchy, Level, Taxonomy, level, require, taxonomy_from_levels
+from indistinct.hierarchy.value import Hierarchy, require
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Character, Parameter, SeveralOf, SeveralTexts, Whole
 from indistinct.tables.domain import Domain, Kind

@@ -12,8 +12,9 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
+from indistinct.hierarchy.taxonomy import Taxonomy, number
 from indistinct.hierarchy.trees import nest, text_of
-from indistinct.hierarchy.value import Hierarchy, Taxonomy, number
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, Counts
 from indistinct.parameters import Parameter
 from indistinct.tables.domain import Domain, Kind

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from indistinct.algorithms.base import Progress
-from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
+from indistinct.errors import IndistinctError, InfeasibleError, ParameterError, did_you_mean
 from indistinct.exploration.compare.folder import KeptTrials, private_folder
 from indistinct.exploration.compare.trials import (
     Algorithms,
@@ -28,7 +28,7 @@ from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
 from indistinct.machine import arrays
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, require_schema
 from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError
+from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError, did_you_mean
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
 from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.opening import open_table

@@ -11,18 +11,17 @@ from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
 from indistinct.web.findings import find_in_names
+from indistinct.web.following import SEARCHING, begin_search, promises_nothing
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own, name_list, translate
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
-from indistinct.web.standing import INSPECTED, RELEASED
+from indistinct.web.standing import INSPECTED, RELEASED, STARTER
 from indistinct.web.steps.analyses import draw_analyses
 from indistinct.web.steps.before_after import draw_most_changed
 from indistinct.web.steps.found_release import draw_release
-from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.privacy import members_of, suppression_in_words
-from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_to_release
 
