@@ -11,7 +11,8 @@ import numpy as np
 
 from indistinct.frequencies import _kernels
 from indistinct.hierarchy.taxonomy import Taxonomy
-from indistinct.machine.arrays import Codes, Mask, is_large, run_entries, starts_of
+from indistinct.machine.arrays import Codes, Mask, run_entries, starts_of
+from indistinct.machine.threads import is_large
 
 Key = tuple[str, ...]
 PERSON = ""

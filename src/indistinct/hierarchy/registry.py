@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.errors import HierarchyError, IndistinctError, ParameterError, did_you_mean
-from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
-from indistinct.hierarchy.explicit import Explicit
+from indistinct.hierarchy.builders import Dates, Masking, Suppression
+from indistinct.hierarchy.explicit import Explicit, Order
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.parents import read_parents
 from indistinct.hierarchy.readers import read_hierarchy

@@ -16,8 +16,8 @@ from indistinct.parameters import check_parameters
 from indistinct.tables.domain import Domain, Kind
 
 if TYPE_CHECKING:
-    from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
-    from indistinct.hierarchy.explicit import Explicit
+    from indistinct.hierarchy.builders import Dates, Masking, Suppression
+    from indistinct.hierarchy.explicit import Explicit, Order
     from indistinct.hierarchy.intervals import CutPoints, Intervals
 
 

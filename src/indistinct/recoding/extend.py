@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of

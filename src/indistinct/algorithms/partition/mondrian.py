@@ -23,9 +23,8 @@ from indistinct.algorithms.partition.strict import partition_strictly
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
-from indistinct.metrics.queries.workload import Workload
+from indistinct.metrics.queries.workload import Workload, boxes_of_workload
 from indistinct.parameters import Parameter, SeveralTexts, Whole, check_parameters
 from indistinct.recoding.columns import INTERVALS, NumericForms
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding

@@ -17,7 +17,8 @@ from indistinct.frequencies.lattice import OUT, Cells
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes, spread
+from indistinct.machine.arrays import Codes
+from indistinct.machine.threads import spread
 from indistinct.tables.domain import Domain
 
 

@@ -15,7 +15,7 @@ from indistinct.errors import HierarchyError, InputError, OriginalError, OutOfMe
 from indistinct.evaluation.attack.base import Tally, Target
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.slices import together
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.memory import needed_for, rows_words
 from indistinct.machine.ordering import distinct
