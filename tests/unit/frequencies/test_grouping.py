@@ -55,7 +55,7 @@ def test_runs():
 @pytest.mark.parametrize("rows", [0, 1, 2, 6, 1001])
 def test_sorting_by_several_threads(monkeypatch, threads, rows):
     words = np.random.default_rng(3).integers(0, 50, rows).astype(np.uint64)
-    monkeypatch.setattr(threads, "LARGE_ROWS", 1)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
     monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     assert sort_words(words.copy()).tolist() == sorted(words.tolist())
     grouping = group_rows([words], [50])

@@ -16,6 +16,7 @@ from typing import Any
 
 from indistinct.errors import ParameterError
 from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, try_point
+from indistinct.machine import threads
 
 Tell = Callable[[Trial], None]
 
