@@ -17,6 +17,7 @@ from indistinct.web.standing import INSPECTED, RELEASED, RISK, STARTER, check_re
 from indistinct.web.tasks.treatments import Treatments
 from indistinct.web.worker import StoppedError
 
+WHO_COULD = "Who could be found"
 NO_RELEASE = "There is no release yet."
 OLD_RELEASE = "The job was changed since the last search, so that its release is not what the job says."
 

@@ -13,6 +13,9 @@ from indistinct.web.steps.verdict_box import draw_chore_lines, draw_looked_at, s
 from indistinct.web.tables_following import chores_for_tables, follow_tables, is_done
 from indistinct.web.tables_standing import MADE, fresh_tables, verdict_on_tables
 
+SAME_AS_TABLE = "The same as a table"
+TOO_MANY = "too many to count"
+
 
 def draw_tables_chores(screen: Screen) -> None:
     """Draw what is still being found about several tables, how long that takes, and how to stop it."""

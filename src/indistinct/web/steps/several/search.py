@@ -8,10 +8,9 @@ from indistinct.figures import number, percent, plural
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import ALL, Known
 from indistinct.web import parts
-from indistinct.web.blocks import draw_list
+from indistinct.web.blocks import draw_asked, draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.search import draw_asked
 from indistinct.web.steps.several.chores import draw_tables_verdict, release_sentence
 from indistinct.web.steps.verdict_box import link_to_release
 from indistinct.web.tables_following import NOT_SAID, begin_tables_search, follow_tables
