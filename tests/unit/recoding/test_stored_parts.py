@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.recoding.by_part import PartStore, PartWriter, StoredPart
+from indistinct.recoding.stored_parts import PartStore, PartWriter, StoredPart
 
 
 def part(cut):
