@@ -73,7 +73,7 @@ class KeySets:
             return False
         most = np.empty(sets, dtype=np.int64)
         most[self.of_node[nodes]] = [sizes[column] or 0 for column in axis[nodes].tolist()]
-        members = self.members.astype(np.float64)  # as large as they are, whatever their type
+        members = self.members.astype(np.float64)  # forged members may have any type
         rises = np.diff(members, prepend=-1.0) > 0
         rises[self.starts[:-1]] = True
         inside = (members >= 0) & (members < np.repeat(most, np.diff(self.starts)))
