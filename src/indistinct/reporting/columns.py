@@ -38,7 +38,8 @@ class ColumnShares:
     """The distribution of a column before and after, in few groups; `exact` if no label covers several values.
 
     Where groups are bars of equal width of numbers or dates (days since 1970), `edges` are their ends, and missing
-    values are the group before them. Labels at the indices of `joined` are no values: they name missing or several ones.
+    values are the group before them. Labels at the indices of `joined` are no values but names for missing or several
+    ones.
     """
 
     labels: tuple[str, ...]
