@@ -189,11 +189,31 @@ def test_what_a_pattern_says_of_a_column_is_all_in_german() -> None:
     assert {each: GERMAN.translate(each) for each in said} == said
 
 
+def test_descriptions_of_pictures_are_told_in_german() -> None:
+    sets = (
+        "Rows that are unique on columns that an attacker may know, of 20: "
+        "all quasi-identifiers 100 % → 0 %; a + b 9.8 % → 0 %."
+    )
+    assert GERMAN.translate(sets) == (
+        "Zeilen, die anhand von Spalten einzigartig sind, die ein Angreifer kennen kann, von 20: "
+        "alle Quasi-Identifikatoren 100 % → 0 %; a + b 9,8 % → 0 %."
+    )
+    assert GERMAN.translate("average risk: 100 % before, 8.3 % after") == (
+        "durchschnittliches Risiko: 100 % vorher, 8,3 % nachher"
+    )
+    assert GERMAN.translate("a + b: 9.8 % before, 0 % after") == "a + b: 9,8 % vorher, 0 % nachher"
+
+
 def test_progress_of_checks_and_people_of_a_column_are_told_in_german() -> None:
     told = GERMAN.translate("Checking 2 of 6: no verdict on the profile public yet.")
     assert told == "Prüfung 2 von 6: noch kein Ergebnis für das Profil public."
     assert GERMAN.translate("text, 9,303 values. 9,303 people in 20,000 rows.") == (
         "Text, 9.303 Werte. 9.303 Personen in 20.000 Zeilen."
+    )
+    solution = "Your release. Classes of at least 12: 29.7 % of detail lost, highest risk 8.33 %."
+    assert GERMAN.translate(solution) == (
+        "Ihre Veröffentlichung. Äquivalenzklassen von mindestens 12: "
+        "29,7 % Informationsverlust, höchstes Risiko 8,33 %."
     )
 
 
