@@ -19,13 +19,13 @@ from indistinct.frequencies.encode import pack
 from indistinct.frequencies.slices import share_attributes, sharing_problem
 from indistinct.frequencies.structure import Form
 from indistinct.machine.arrays import Array, Codes
-from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import levels_of
 from indistinct.recoding.kinds import (
     BLOCK,
     ByBucket,
     ByCell,
     ByColumn,
+    ByPart,
     ByRegion,
     ByRow,
     Cuts,

@@ -10,7 +10,8 @@ import pytest
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.passes import KeySets, KeyTree
-from indistinct.recoding.by_part import ByPart, PartColumn, PartStore, PartWriter, StoredPart
+from indistinct.recoding.kinds import ByPart, PartColumn
+from indistinct.recoding.stored_parts import PartStore, PartWriter, StoredPart
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.domain import Domain
 

@@ -21,9 +21,9 @@ from indistinct.machine.arrays import Array, Codes
 from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
-from indistinct.recoding.by_part import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.class_rows import ClassRows, gather_classes
 from indistinct.recoding.outputs import MAIN, Assignment
+from indistinct.recoding.stored_parts import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain

@@ -16,7 +16,7 @@ from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.boxes import boxes_of_workload
+from indistinct.metrics.queries.workload import boxes_of_workload
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.tables.domain import Domain

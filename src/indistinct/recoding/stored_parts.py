@@ -6,7 +6,7 @@ when the part is recoded, and checked before anybody uses it.
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -17,15 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.passes import KeySets, KeyTree
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.frequencies.passes import KeySets
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.spill import disk_errors, nameless_file
-from indistinct.recoding.columns import NO_LEVELS, LevelBounds
-from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.summary import Style
 from indistinct.tables.addresses import check_ordinary
-from indistinct.tables.domain import Domain
 
 KINDS = {"axis": np.int16, "cut": np.uint64, "left": np.int32, "starts": np.int64, "keys": np.uint64}
 # The sets at which nodes are cut, which parts of format 9 and earlier do not have.
@@ -36,19 +31,6 @@ EARLIER, SCHEMA = (
 )
 # Columns that are cut at sets have a domain, whose ranks are numbers of 32 bits.
 MAX_NAMES = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PartColumn:
-    """A quasi-identifier of a recoding by parts: all its values or, where it is `keyed`, the smallest and the largest.
-
-    All keys of the table that it was found on lie from `low` to `high`.
-    """
-
-    domain: Domain
-    keyed: bool
-    low: int
-    high: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,30 +231,3 @@ class PartWriter:
             self.writer.close()
             self.file.flush()
         return PartStore(self.file, self.parts, columns)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ByPart(Recoding):
-    """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
-
-    `store` has the parts, None where they are not kept: then there is nothing to apply. Of columns with `levels`, keys
-    are ranks of the values on their least level.
-    """
-
-    quasi: tuple[PartColumn, ...] = ()
-    top: KeyTree | None = None
-    style: Style = field(default_factory=Style)
-    declared: Mapping[str, Hierarchy] = field(default_factory=dict)
-    parts: int = 0
-    levels: LevelBounds = NO_LEVELS
-    store: PartStore | None = field(default=None, compare=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.quasi)
-
-    @property
-    def hierarchies(self) -> dict[str, Hierarchy]:
-        """Return the hierarchies that published labels come from."""
-        return dict(self.declared)
