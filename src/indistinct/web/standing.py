@@ -13,9 +13,9 @@ from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 
-RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
-"""Under these names a session keeps what a search published, what a first look at the table found, and what an
-assessment and attacks found of the release."""
+RELEASED, INSPECTED, STARTER, RISK, ATTACKS = "release", "inspection", "starter", "risk", "attacks"
+"""Under these names a session keeps what a search published, what a first look at the table found, the first policy,
+and what an assessment and attacks found of the release."""
 RISK_CHOICES = "risk-choices"
 MEANING = {
     "tables": "Tables about the same people, published together.",

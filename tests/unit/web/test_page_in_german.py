@@ -18,9 +18,9 @@ from indistinct.web.deciding import with_roles
 from indistinct.web.language import Own, translate
 from indistinct.web.saving import Shelf, ShelfEntry
 from indistinct.web.sessions import Session, Settings
-from indistinct.web.standing import INSPECTED
+from indistinct.web.standing import INSPECTED, STARTER
 from indistinct.web.steps import STEPS
-from indistinct.web.steps.opening import FORM, NOT_TAKEN_OVER, NOTES, SHEETS, STARTER, WAITING
+from indistinct.web.steps.opening import FORM, NOT_TAKEN_OVER, NOTES, SHEETS, WAITING
 from indistinct.web.tasks.looking import Look, look_at_invented
 from indistinct.web.worker import Desk, TaskError
 from references.arx_projects import clinic_project, configuration

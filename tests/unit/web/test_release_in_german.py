@@ -26,11 +26,11 @@ from indistinct.web.algorithm_words import words_of_algorithm
 from indistinct.web.deciding import with_answers, with_roles
 from indistinct.web.following import every_attack
 from indistinct.web.sessions import Session, Settings, Work, job_of
-from indistinct.web.standing import INSPECTED, RELEASED
+from indistinct.web.standing import INSPECTED, RELEASED, STARTER
 from indistinct.web.steps import STEPS
 from indistinct.web.steps.algorithm_grid import COMPARED, grid_job
 from indistinct.web.steps.before_after import DISTANCES
-from indistinct.web.steps.opening import FORM, NOTES, STARTER
+from indistinct.web.steps.opening import FORM, NOTES
 from indistinct.web.steps.release import ABOUT, WRITING
 from indistinct.web.steps.solutions import EXPLORED
 from indistinct.web.tasks.exploring import compare_grid, explore_all, explored_job

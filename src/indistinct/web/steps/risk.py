@@ -29,9 +29,8 @@ from indistinct.web.standing import (
     risk_choices,
 )
 from indistinct.web.steps.privacy import hold_against
-from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
+from indistinct.web.steps.verdict_box import WHO_COULD, draw_verdict, link_to_release, release_of
 
-WHO_COULD = "Who could be found"
 NO_PROFILE = ""
 PROFILE_WORDS = {
     NO_PROFILE: "no particular group: only look",
