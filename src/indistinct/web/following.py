@@ -81,7 +81,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
 
 
 def rows_of(made: Any) -> int:
-    """Return how many rows a release was made of, as far as it is known."""
+    """Return how many rows a release was made of; where that is not known, how many it has."""
     return int(made["original_rows"] or made["rows"])
 
 
