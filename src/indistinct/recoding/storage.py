@@ -27,7 +27,7 @@ from indistinct.recoding.stored_parts import PartStore
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.addresses import check_ordinary, read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 9
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 10
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,

@@ -31,8 +31,8 @@ from indistinct.web.worker import TaskError
 
 ANALYSES, SOLUTIONS, PREPARED = "analyses", "solutions", "prepared"
 """Under these names a session keeps a study's analyses, other solutions, and the files that leave with reports."""
-SECONDS, LONGER = 15.0, 120.0
-"""So long attacks take by themselves, and where the steward asks for more."""
+SECONDS, LONGER, ROWS_IN_A_SECOND = 15, 120, 25_000
+"""So long attacks take by themselves, and where the steward asks for more, and how many rows need a second more."""
 
 
 def follow(session: Session) -> None:
@@ -50,7 +50,7 @@ def fresh_release(session: Session) -> Any:
 
 def chores_for(session: Session, made: Any) -> list[Chore]:
     """Return everything that follows from a release."""
-    chosen, policy, rows = risk_choices(session), session.policy, made["original_rows"] or made["rows"]
+    chosen, policy, rows = risk_choices(session), session.policy, rows_of(made)
     if policy is None:
         return []
     size = chosen["population_size"]
@@ -80,10 +80,24 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
     return found
 
 
+def rows_of(made: Any) -> int:
+    """Return how many rows a release was made of, as far as it is known."""
+    return int(made["original_rows"] or made["rows"])
+
+
+def attack_seconds(rows: int, *, longer: bool) -> int:
+    """Return how long attacks on a table may take: reading a large one takes its part of the time.
+
+    >>> attack_seconds(5_000, longer=False), attack_seconds(1_000_000, longer=True)
+    (15, 160)
+    """
+    return (LONGER if longer else SECONDS) + rows // ROWS_IN_A_SECOND
+
+
 def attack_chore(session: Session, made: Any) -> Chore:
     """Return the attacks on a release."""
     chosen = risk_choices(session)
-    seconds = LONGER if chosen["longer"] else SECONDS
+    seconds = attack_seconds(rows_of(made), longer=chosen["longer"])
     options = {"attacks": attack_names(chosen), "seconds": seconds, "beside": chosen["beside"]}
     about = key_of_attacks(session, made)
     return Chore(ATTACKS, "Attacks", about, attack_release, (session.policy, made["files"]), options, seconds)
@@ -96,7 +110,7 @@ def key_of_analyses(policy: Policy, made: Any) -> Any:
 
 def analysis_chore(policy: Policy, made: Any) -> Chore:
     """Return the analyses of the policy on the release."""
-    about, rows = key_of_analyses(policy, made), made["original_rows"] or made["rows"]
+    about, rows = key_of_analyses(policy, made), rows_of(made)
     return Chore(ANALYSES, "Analyses", about, analyze_release, (policy, made["files"]), seconds=3 + rows / 10_000)
 
 

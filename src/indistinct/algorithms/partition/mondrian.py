@@ -276,15 +276,14 @@ class Mondrian(Algorithm):
         *,
         rows: int,
         fits: int = 0,
-        in_order: bool = False,
         whole: WholeTable | None = None,
     ) -> Partition:
         """Return the partition of some cells with weighed cuts; `rows` is the number of rows of the whole table.
 
-        Parts of at most `fits` rows are not divided. With `in_order` every column is cut along its ranks, which regions
-        need. `whole` has the workload's counts in the whole table, None if the cells are the whole table.
+        Parts of at most `fits` rows are not divided. `whole` has the workload's counts in the whole table, None if the
+        cells are the whole table.
         """
-        in_order |= self.extent == "region"
+        in_order = self.extent == "region"  # regions need cuts along ranks
         if self.workload is not None:
             return self._by_workload(problem, layout, ranks, classes, self.workload, in_order=in_order, whole=whole)
         costs = Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order)

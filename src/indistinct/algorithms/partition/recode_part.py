@@ -118,13 +118,13 @@ def classes_of(
 
 def stored_part(part: FinishedPart) -> StoredPart:
     """Return how a part was cut, without its counts."""
-    return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys)
+    return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys, part.sets)
 
 
 def finished_part(stored: StoredPart) -> FinishedPart:
     """Return a part from its stored cuts; the rows of its classes are unknown."""
     ones = Classes(np.ones(len(stored.starts) - 1, dtype=np.int64))
-    return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
+    return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys), stored.sets)
 
 
 def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, rows: pa.Table) -> PublishedPart:

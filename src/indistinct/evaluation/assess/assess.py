@@ -241,9 +241,10 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
     """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
     if attacks is None:
         return None
+    left: tuple[str, ...] = ()
     match attacks:
         case Outcomes(outcomes=outcomes):
-            several = list(outcomes)
+            several, left = list(outcomes), attacks.left_out
         case list() | tuple():
             several = list(attacks)
         case _:
@@ -253,7 +254,8 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
             f"`attacks` of assess must be outcomes of attacks; got {type(attacks).__name__}",
             hint='pass what ind.attack("all", …) returned',
         )
-    return [AttackFigures.of(each.to_json()) for each in several]
+    done = [AttackFigures.of(each.to_json()) for each in several]
+    return [*done, *(AttackFigures(name, None) for name in left)]
 
 
 def _practice(table: AssessedTable, risk: TableRisk) -> tuple[PracticeFinding, ...]:
