@@ -26,8 +26,8 @@ from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.release.opening import OpenedTables
-from indistinct.release.own_tables import published_tables
 from indistinct.release.pseudonyms.making import are_pseudonyms
+from indistinct.release.published import published_tables
 from indistinct.release.release import Release
 from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.verification.check import NOTHING
