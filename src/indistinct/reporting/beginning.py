@@ -47,7 +47,7 @@ from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
 from indistinct.spelling import arguments_of, name_of, spell
 
-MOST_POLICY = 20_000
+MAX_POLICY = 20_000
 """Number of characters of a policy that are shown; a longer one is identified by its digest."""
 ROLES = {"quasi": "quasi-identifier"}
 """How roles are called where their own word is none."""
@@ -224,7 +224,7 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
         f"indistinct report {written} --policy {place} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
-    shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
+    shown = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
     return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
 
