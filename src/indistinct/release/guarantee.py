@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 SETS_SHARED = "class-sets-shared"
+MATCHES = "matches-original"
 NO_IDENTIFIER = "no-identifier"
 ROLES_COMPLETE = "every-column-has-a-role"
 OWN_CERTIFICATE = "own-certificate"
@@ -11,6 +12,17 @@ NO_ADDED_ROWS = "no-added-rows"
 TRANSFORMED = "transformed-as-declared"
 CHECKS = (NO_IDENTIFIER, ROLES_COMPLETE, OWN_CERTIFICATE, NO_ADDED_ROWS, TRANSFORMED)
 """Verdicts that are about the file, and not a privacy model."""
+
+# What is checked in addition to the models that were asked for.
+CHECKED = {
+    SETS_SHARED: "No person is alone with all their rows together",
+    TRANSFORMED: "Columns are rounded or cleared as declared",
+    NO_IDENTIFIER: "No identifier is published",
+    ROLES_COMPLETE: "Every column has a role",
+    OWN_CERTIFICATE: "The file is the one of its certificate",
+    NO_ADDED_ROWS: "No row was added",
+    MATCHES: "The table shows what the original had",
+}
 
 
 def failed_checks(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ from indistinct.models.registry import MODELS, parse_model_or_none
 from indistinct.models.words import promise_for_one, words_of
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, verdict_grid
-from indistinct.release.guarantee import SETS_SHARED, TRANSFORMED, failed_checks, guarantee_sentence
+from indistinct.release.guarantee import CHECKED, failed_checks, guarantee_sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
@@ -57,12 +57,6 @@ STATED = {
     "operator": "who made it",
     "reviewer": "who reviewed it",
     "reassess": "when the risk is looked at again",
-}
-
-# What is checked in addition to the models that were asked for.
-CHECKED = {
-    SETS_SHARED: "No person is alone with all their rows together",
-    TRANSFORMED: "Columns are rounded or cleared as declared",
 }
 
 # Where a parameter begins in a specification.
