@@ -229,13 +229,18 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
 
 
 class WithDocumentedParameters:
-    """Add the declared parameters of each subclass to its docstring, so that `help` shows their meanings."""
+    """Show the declared parameters of each subclass in its docstring, and only types and defaults in its signature."""
 
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.__doc__ = document_parameters(cls.__doc__, _declared_in(cls))
+        # A dataclass with slots is created twice; its constructor is there the second time.
+        annotations = getattr(vars(cls).get("__init__"), "__annotations__", {})
+        for name, hint in annotations.items():
+            if get_origin(hint) is Annotated:
+                annotations[name] = get_args(hint)[0]
 
 
 def document_parameters(text: str | None, declared: Mapping[str, Parameter]) -> str | None:

@@ -297,6 +297,11 @@ CASES: dict[str, Case] = {
     "policy with a wrong type": Case(
         1, lambda f: policy(f, key=('["k-anonymity:k=2"]', '"k-anonymity:k=2"')), "expected a list of texts"
     ),
+    "policy with a number among texts": Case(
+        1,
+        lambda f: policy(f, key=('["k-anonymity:k=2"]', "[12]")),
+        "expected a list of texts; got a list with a number",
+    ),
     "policy that is no TOML": Case(1, lambda f: policy(f, key=('"data.csv"', f"{MARKER}")), "line 2: broken TOML"),
     "policy with a role twice": Case(
         1, lambda f: policy(f, key=("[privacy]", 'age = "sensitive"\n[privacy]')), "broken TOML"
@@ -403,6 +408,42 @@ def test_an_unexpected_error_tells_its_type_alone(tmp_path: Path, run, monkeypat
     monkeypatch.setenv("INDISTINCT_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run(*anonymize(tmp_path, table(tmp_path)))
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.xlsx", "data.parquet"])
+@pytest.mark.parametrize("command", ["anonymize", "verify"])
+def test_a_file_without_permission_to_read_is_named(
+    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch, name: str, command: str
+) -> None:
+    path, open_path = Path(table(tmp_path, name=name)), Path.open
+
+    def refuse(self: Path, *arguments: object, **options: object) -> object:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return open_path(self, *arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", refuse)
+    ran = run(
+        command, str(path), *ROLES, *MODEL, *(["-o", str(tmp_path / "out.csv")] if command == "anonymize" else [])
+    )
+    assert ran.code == 1
+    assert f"cannot read {path}: Permission denied" in " ".join(ran.err.split())
+    assert "ask for access" in ran.err
+
+
+def test_a_folder_without_permission_to_search_is_named(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, stat_path = tmp_path / "closed" / "data.csv", Path.stat
+
+    def refuse(self: Path, **options: bool) -> os.stat_result:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return stat_path(self, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    ran = run(*anonymize(tmp_path, str(path)))
+    assert ran.code == 1
+    assert f"no access to {path}: Permission denied" in " ".join(ran.err.split())
+    assert "ask for access" in ran.err
 
 
 def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Help shows an example and the common options; mistakes on the command line get the line to write instead."""
 
+import shlex
+
 import pytest
 import typer
 
@@ -34,6 +36,14 @@ def test_help_all_shows_every_option(run, command):
     ]
     shown = run(command, "--help-all").out
     assert [name for name in options if name not in shown] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_flags_of_an_example_are_options_of_its_command(command):
+    _, name, *words = shlex.split(EXAMPLES[command])
+    assert name == command
+    options = {each for option in typer.main.get_command(app).commands[command].params for each in option.opts}
+    assert {word for word in words if word.startswith("-")} <= options
 
 
 def test_every_option_that_help_leaves_out_is_one_of_a_command():
@@ -81,6 +91,10 @@ def test_the_missing_input_of_a_policy_names_the_folder_of_the_policy(run, tmp_p
     assert ran.code == 1
     assert "which the policy p.toml names" in " ".join(ran.err.split())
     assert str(policy.parent) in ran.err
+    ran = run("anonymize", policy, "--input", tmp_path / "patiens.csv")
+    assert ran.code == 1
+    assert f"there is no file {tmp_path / 'patiens.csv'}" in " ".join(ran.err.split())
+    assert "which the policy" not in ran.err
     (policy.parent / "nope.csv").write_text("age\n1\n1\n")
     assert run("anonymize", policy).code == 0
 

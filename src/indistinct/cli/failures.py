@@ -144,6 +144,15 @@ def _other(error: BaseException, arguments: Sequence[str], *, as_json: bool) -> 
         return int(getattr(error, "exit_code", 2))
     if os.environ.get("INDISTINCT_DEBUG"):
         raise error
+    if isinstance(error, PermissionError) and error.filename is not None:
+        named = str(error.filename)
+        _tell(
+            "PermissionError",
+            f"no access to {named}: {error.strerror}",
+            "ask for access to this file and to its folder, or name another one",
+            as_json=as_json,
+        )
+        return 1
     if is_memory(error):
         short = out_of_memory("this command", wanted_bytes(error))
         _tell("OutOfMemoryError", short.message, short.hint or "", as_json=as_json)

@@ -20,7 +20,7 @@ EXAMPLES = {
     "codebook": "indistinct codebook release.csv -o codebook.csv",
     "measure": "indistinct measure release.csv --policy policy.toml --original patients.csv",
     "distributions": "indistinct distributions release.csv --policy policy.toml --original a.csv",
-    "classify": "indistinct classify release.csv --policy policy.toml --target disease",
+    "classify": "indistinct classify policy.toml --target disease",
     "query": 'indistinct query release.csv "SELECT COUNT(*) WHERE age > 30" --policy p.toml',
     "assess": "indistinct assess release.csv --policy policy.toml --profile public",
     "attack": "indistinct attack all release.csv --policy policy.toml --original a.csv",

@@ -12,7 +12,7 @@ import pyarrow as pa
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
-from indistinct.tables.addresses import check_ordinary, named_as_given, no_file
+from indistinct.tables.addresses import check_ordinary, named_as_given, no_access, no_file
 from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.domain import days_of
@@ -315,6 +315,8 @@ def check_file(path: Path) -> None:
     """Raise `InputError` unless a path is an ordinary file that may be a table."""
     try:
         check_ordinary(path)
+    except PermissionError as error:
+        raise no_access(path, error) from None
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) == errno.EINVAL:
             raise InputError(
@@ -326,8 +328,11 @@ def check_file(path: Path) -> None:
 
 def check_content(path: Path, *, workbook: bool = False) -> None:
     """Raise `InputError` for a file whose content does not match its suffix."""
-    with path.open("rb") as file:
-        first = file.read(32)
+    try:
+        with path.open("rb") as file:
+            first = file.read(32)
+    except PermissionError as error:
+        raise no_access(path, error) from None
     for mark, what, hint in SIGNATURES:
         if first.startswith(mark) and not (workbook and mark in OF_WORKBOOKS):
             raise InputError(f"{path} is {what}, and no table", hint=hint)
