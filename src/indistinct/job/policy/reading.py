@@ -353,7 +353,7 @@ def check_keys(given: Any, known: Mapping[str, ValueKind], place: str, *, needed
             raise PolicyError(
                 f"{place} {key}: expected {known[key].words}; got {_kind(value)}",
                 hint=_how_to_write(key, value, known[key])
-                or "every key is in docs/reference/policy.md; `indistinct inspect data.csv -o policy.toml` writes a policy",
+                or "see docs/reference/policy.md, or let `indistinct inspect data.csv -o policy.toml` write a policy",
             )
     for key in needed:
         if key not in given:
@@ -366,9 +366,7 @@ def _how_to_write(key: str, value: Any, kind: ValueKind) -> str | None:
         return f'put it in square brackets: {key} = ["…"]'
     if kind.accepts(["…"]) and isinstance(value, list):
         return f'put each in quotes: {key} = ["…", "…"]'
-    return (
-        "every key is in docs/reference/policy.md; `indistinct inspect data.csv -o policy.toml` writes a whole policy"
-    )
+    return None
 
 
 def _kind(value: Any) -> str:
