@@ -293,8 +293,18 @@ def check_parameters(value: Any) -> None:
         try:
             object.__setattr__(value, name, takes.normalize(given))
         except Refused as refused:
-            hint = refused.hint or parameter.meaning
+            hint = refused.hint or _without_quotes(name, given) or parameter.meaning
             raise parameter_error(value, name, wanted=str(refused), hint=hint) from None
+
+
+def _without_quotes(name: str, given: Any) -> str | None:
+    """Return the hint for a number that is given as text, None for other values.
+
+    >>> _without_quotes("k", "5"), _without_quotes("k", "five")
+    ('write k=5 without quotes', None)
+    """
+    is_number = isinstance(given, str) and re.fullmatch(r"\d+(\.\d+)?", given)
+    return f"write {name}={given} without quotes" if is_number else None
 
 
 def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) -> ParameterError:

@@ -231,7 +231,9 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
         try:
             return int(text)
         except ValueError:
-            raise ParameterError.of(*where, f"must be a whole number; got {text!r}") from None
+            raise ParameterError.of(
+                *where, f"must be a whole number; got {text!r}", hint=f"for example {where[1]}=5"
+            ) from None
     return float(_number(text, where))
 
 

@@ -138,17 +138,17 @@ CASES: dict[str, Case] = {
     "ragged CSV": Case(1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},1")), "expected 4 fields, got 2"),
     "open quote": Case(1, lambda f: anonymize(f, table(f, *ROWS, f'{MARKER},1,"{MARKER},x')), "quote"),
     "duplicate header": Case(
-        1, lambda f: anonymize(f, table(f, header="name,age,age,disease")), "found more than once"
+        1, lambda f: anonymize(f, table(f, header="name,age,age,disease")), "several columns have the same name"
     ),
     "empty file": Case(1, lambda f: anonymize(f, _empty(f)), "is empty"),
     "header only": Case(1, lambda f: anonymize(f, _header_only(f)), "no rows"),
     "all-null column": Case(1, lambda f: anonymize(f, table(f, *[f"{MARKER},,Oslo,flu"] * 4)), "every cell is missing"),
-    "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN and 0 infinite"),
-    "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "0 NaN and 1 infinite"),
+    "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN, which"),
+    "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "1 infinite value, which"),
     "mixed types": Case(
         1,
         lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"),
-        "is read as text",
+        "holds text",
     ),
     "mixed types without a hierarchy": Case(
         1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu")), "mixes numbers and text"
@@ -183,7 +183,7 @@ CASES: dict[str, Case] = {
     "missing hierarchy": Case(
         1,
         lambda f: anonymize(f, table(f), "--hierarchy", f"city={f / 'no.csv'}"),
-        "cannot read the hierarchy",
+        "which a hierarchy names",
     ),
     "hierarchy for no column": Case(1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"),
     "unknown kind of hierarchy": Case(
@@ -199,7 +199,7 @@ CASES: dict[str, Case] = {
         "`k` of k-anonymity must be at least 1",
     ),
     "k < 1 in a policy": Case(1, lambda f: policy(f, k=("k=2", "k=0")), "[privacy] models: `k`"),
-    "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has 8 row"),
+    "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has only 8 rows"),
     "l > distinct values": Case(
         3,
         lambda f: anonymize(f, table(f), model=["--model", "distinct-l-diversity:sensitive=disease,l=3"]),

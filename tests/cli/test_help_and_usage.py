@@ -76,8 +76,32 @@ def test_a_usual_mistake_gets_the_line_to_write(run, tmp_path, flags, words):
 def test_an_extra_word_without_a_list_points_at_help(run, tmp_path):
     ran = run("anonymize", tmp_path / "a.csv", "other.csv")
     assert ran.code == 2
-    assert "other.csv is not expected here" in ran.err
+    assert "unexpected argument other.csv" in ran.err
     assert "indistinct anonymize --help" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("generate", "no NAME is given"),
+        ("report a.csv", "no --output is given"),
+        ("anonymize --frobnicate", "there is no option --frobnicate"),
+        ("anonymise", "there is no command 'anonymise'; did you mean 'anonymize'?"),
+        ("list models", "unexpected argument models"),
+        ("query a.csv", "no query is given"),
+        ("ledger forget a.csv", "`forget` needs the number of a release"),
+        ("ledger show a.csv 2", "`show` takes no number"),
+        ("classify a.csv --quasi age --model k-anonymity:k=2", "no target column is given"),
+        ("anonymize a.csv --model k-anonymity:k=five -o b.csv", "hint: for example k=5"),
+        ("anonymize a.csv --quasi=age\\ sex --model k-anonymity:k=5 -o b.csv", "separate columns with commas: age,sex"),
+    ],
+)
+def test_a_mistake_is_said_in_one_way(run, tmp_path, monkeypatch, line, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(TABLE)
+    ran = run(*shlex.split(line))
+    assert ran.code in (1, 2)
+    assert words in " ".join(ran.err.split())
 
 
 def test_the_missing_input_of_a_policy_names_the_folder_of_the_policy(run, tmp_path):
@@ -129,7 +153,7 @@ def test_a_recoding_that_cannot_be_read_is_named(run, tmp_path):
     (tmp_path / "a.csv").write_text(TABLE)
     ran = run("apply", tmp_path / "r.json", tmp_path / "a.csv", "-o", tmp_path / "b.csv")
     assert ran.code == 1
-    assert "r.json: this is not a recoding" in " ".join(ran.err.split())
+    assert "r.json: this is not a saved recoding" in " ".join(ran.err.split())
 
 
 def test_hints_name_flags_and_no_parameters_of_python(run, tmp_path):

@@ -163,7 +163,7 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
         raise InfeasibleError(
             f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
             f"{policy.suppression}",
-            hint="allow more people to be dropped (suppression), a smaller k or l, or give coarser hierarchies",
+            hint="allow a higher suppression limit, a smaller k or l, or give coarser hierarchies",
         )
     within = [each for each in solutions if _excess(opened, each) == 0]
     if not within:

@@ -282,7 +282,7 @@ def _import_duckdb() -> Any:
     except ImportError as error:
         if is_memory(error):
             raise out_of_memory("loading DuckDB") from None
-        raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
+        raise MissingExtraError("duckdb", extra="duckdb", purpose="the engine duckdb") from None
     return duckdb
 
 
