@@ -11,9 +11,11 @@ import numpy as np
 
 from benchmarks import _least_loss_kernels as _kernels
 from indistinct.algorithms.base import Problem
-from indistinct.algorithms.cluster.refine_charges import cell_metric, charges_of
+from indistinct.algorithms.cluster.refine_charges import charges_of
+from indistinct.algorithms.cluster.two_level import cell_metric
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.machine.arrays import Codes, Floats, blocks, spread
+from indistinct.machine.arrays import Codes, Floats
+from indistinct.machine.threads import blocks, spread
 
 # Steps of the exact search, classes that it lists, and rounds in which duties are raised: some seconds each.
 STEPS = 20_000_000

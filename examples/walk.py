@@ -1,6 +1,6 @@
-"""Run the commands of walk-throughs and write what they answered below them: `python examples/walk.py`.
+"""Run the commands of the walk-through and write what they answered below them: `python examples/walk.py`.
 
-Commands stand in blocks of the kind `console` behind a `$`. They run in an empty folder, in their order, so that what
+Commands are in blocks of the kind `console`, after a `$`. They run in an empty folder, in their order, so that what
 the page shows is what a reader will see. A test runs them too and compares.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGES = (HERE / "hospital.md", HERE.parent / "docs" / "guides" / "finding-what-is-risky.md")
+PAGE = HERE / "hospital.md"
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -60,6 +60,5 @@ def walk(page: str, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        with tempfile.TemporaryDirectory() as place:
-            page.write_text(walk(page.read_text(encoding="utf-8"), Path(place)), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        PAGE.write_text(walk(PAGE.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")

@@ -80,7 +80,7 @@ _MODULE_OF = {
     "Model": "models",
     "ModelTraits": "models",
     "Mondrian": "algorithms.partition.mondrian",
-    "Multiset": "algorithms.bucket.multiset",
+    "Multiset": "algorithms.bucket.slicing",
     "NaiveBayes": "evaluation.measure.learning.classifiers",
     "Optimal": "algorithms.full_domain.optimal",
     "OriginalError": "errors",

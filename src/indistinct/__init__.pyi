@@ -4,7 +4,7 @@ from .algorithms.base import Algorithm as Algorithm
 from .algorithms.base import AlgorithmTraits as AlgorithmTraits
 from .algorithms.base import Problem as Problem
 from .algorithms.bucket.anatomy import Anatomy as Anatomy
-from .algorithms.bucket.multiset import Multiset as Multiset
+from .algorithms.bucket.slicing import Multiset as Multiset
 from .algorithms.bucket.slicing import Slicing as Slicing
 from .algorithms.cluster.kaca import KACA as KACA
 from .algorithms.cluster.mdav import MDAV as MDAV

@@ -18,8 +18,9 @@ Messages name columns and numbers, never a cell's value; `values` carries those 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, ClassVar, Self
 
 # The part of an address before its last @, and after its ? or #: a password or a token. Addresses of databases come
@@ -144,3 +145,11 @@ class VerificationError(IndistinctError):
     """A table does not satisfy the model that it was checked against."""
 
     exit_code = 4
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint with the nearest known name, if one is near."""
+    names = list(known)
+    alike = [each for each in names if each.casefold() == name.casefold()]
+    near = alike or get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else None

@@ -14,8 +14,7 @@ from functools import cache
 from numbers import Integral, Rational, Real
 from typing import Annotated, Any, Literal, Protocol, get_args, get_origin, get_type_hints
 
-from indistinct.errors import ParameterError
-from indistinct.schema import did_you_mean
+from indistinct.errors import ParameterError, did_you_mean
 
 
 class Refused(ValueError):  # noqa: N818 (it never leaves this module)

@@ -7,10 +7,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 
-from indistinct.errors import SchemaError
+from indistinct.errors import SchemaError, did_you_mean
 from indistinct.machine.arguments import NamedArguments
 
 BUCKET, COUNT = "bucket", "count"
@@ -198,11 +197,3 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], tabl
 def require_schema(given: object) -> None:
     """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
     Schema.refuse_other(given)
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the nearest known name, if one is near."""
-    names = list(known)
-    alike = [each for each in names if each.casefold() == name.casefold()]
-    near = alike or get_close_matches(name, names, n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else None

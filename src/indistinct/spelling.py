@@ -13,9 +13,8 @@ from dataclasses import fields, is_dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, did_you_mean
 from indistinct.machine.arguments import required_fields
-from indistinct.schema import did_you_mean
 
 T = TypeVar("T")
 

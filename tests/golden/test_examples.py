@@ -36,7 +36,10 @@ DIFFERENT = {
     ("Halwe and Verma, slides", "Patients, table B0"): [0, 1, 4, 5],
     ("Halwe and Verma, slides", "Suppression, table B1, Z4"): [0],
     ("Halwe and Verma, slides", "Multidimensional partitioning, with means"): [0, 1, 2, 3, 4, 5],  # of zipcodes too
+    ("Halwe and Verma, slides", "Generalized hospital table"): [0, 1, 2, 3, 4, 5],
     ("Halwe and Verma, slides", "Patients, table B0, Z1"): [4, 5],
+    ("Halwe and Verma, slides", "Patients, table B0, Z2"): [4, 5],
+    ("Halwe and Verma, slides", "Patients, table B1, Z0"): [0, 1, 4, 5],
     ("Halwe and Verma, slides", "Patients, table B1, Z1"): [4, 5],
     ("Halwe and Verma, slides", "Patients, table B1, Z2"): [4, 5],
     ("Halwe and Verma, slides", "k-minimal generalization"): [0, 1, 3],
@@ -68,6 +71,20 @@ def test_every_numbered_table_is_there(examples):
     thesis = names["Verma (2013)"]
     assert sum(name.startswith("Tables 1.1 and 1.2") for name in thesis) == 5
     assert {"Table 1.3b", "Table 1.3d", "Section 3.5, the number of ACAB"} <= set(thesis)
+    slides = names["Halwe and Verma, slides"]
+    nodes = [f"Patients, table B{birth}, Z{zipcode}" for birth, zipcode in ((0, 1), (0, 2), (1, 0), (1, 1), (1, 2))]
+    steps = [f"{kind} partitioning, step 1" for kind in ("Single-dimensional", "Multidimensional")]
+    assert {*nodes, *steps, "Generalized hospital table", "Generalized table for k = 2"} <= set(slides)
+
+
+def test_better_tables_than_the_printed_ones_are_named(examples):
+    """Two classes of three cost less than four and two, in the plane and with sex as a third column."""
+    assert examples[MURTHY, "Table 2, its discernibility"].ours == (("18",),)
+    drawn = examples[MURTHY, "Figure 1(b), the patients of LeFevre et al. (2006)"]
+    assert drawn.equal
+    assert "C_DM of 20; single-dimensional:search=optimal cuts Age instead, into two classes of three, 18" in (
+        drawn.erratum
+    )
 
 
 def test_what_is_told_of_tables_that_are_as_printed(examples):
@@ -104,6 +121,10 @@ def test_every_published_column_is_shown(examples):
         assert "Zipcode(M)" in examples[key].headings
     means = examples[HALWE, "Multidimensional partitioning, with means"]
     assert all(printed[:4] == ours[:4] for printed, ours in zip(means.printed, means.ours, strict=True))
+    sliced = [example for (document, _), example in examples.items() if document.startswith("Sonawane")]
+    in_buckets = [example for example in sliced if example.made.startswith("slicing")]
+    assert len(in_buckets) == 3
+    assert all("column of bucket numbers" in example.made for example in in_buckets)
     assert examples[CAPUTO, "Release"].made.startswith("datafly:outliers=k, k = 2")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.metrics import (
     GCP,
     NCP,

@@ -1,6 +1,8 @@
 """Beyond memory, cuts that are weighed come from a sample: the release keeps its promise whatever the sample says."""
 
+import json
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +15,7 @@ import indistinct as ind
 from indistinct.algorithms.partition.by_sample import SampledTree, sound_nodes
 from indistinct.engines.passes import Room
 from indistinct.errors import InfeasibleError, InputError
-from indistinct.frequencies.passes import KeySets, KeyTree, SampledRows, sample_rows
+from indistinct.frequencies.passes import LAST_KEY, KeySets, KeyTree, SampledRows, sample_rows
 from indistinct.frequencies.value import Classes
 from indistinct.models import KAnonymity
 from indistinct.recoding.kinds import Cuts
@@ -132,21 +134,63 @@ def test_the_recoding_of_a_sample_is_kept_and_applied(tmp_path):
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if "region" not in form])
-def test_part_by_part_cuts_are_weighed_too(form, tmp_path):
+def test_part_by_part_the_release_is_the_same(form, tmp_path):
+    """Whether classes fit in memory decides how a release is made, never what it shows."""
     table, model, output = census(), "k-anonymity:k=5", tmp_path / "release.parquet"
-    release = release_of(
-        table,
-        CENSUS,
-        Room(300, 50, 100, 100),
-        model=model,
-        algorithm=f"mondrian:{form}",
-        output=output,
-        save_recoding=tmp_path / "recoding",
+    options = {"model": model, "algorithm": f"mondrian:{form}"}
+    together = release_of(table, CENSUS, Room(300, 50, 100, 2000), **options)
+    release_of(
+        table, CENSUS, Room(300, 50, 100, 100), output=output, save_recoding=tmp_path / "recoding.json", **options
     )
-    assert release.certificate.classes > 100
+    saved = (tmp_path / "recoding.json").read_text()
+    assert '"kind": "by-part"' in saved
+    assert rows_of(pq.read_table(output)) == rows_of(together.table)
     assert ind.verify(output, CENSUS, model, original=table).holds
-    ind.apply(tmp_path / "recoding", table, engine="duckdb", output=tmp_path / "again.parquet")
+    ind.apply(tmp_path / "recoding.json", table, engine="duckdb", output=tmp_path / "again.parquet")
     assert rows_of(pq.read_table(tmp_path / "again.parquet")) == rows_of(pq.read_table(output))
+
+
+@pytest.mark.parametrize("form", [FORMS[0], FORMS[1], FORMS[3]])
+@few
+@given(data=st.data())
+def test_part_by_part_releases_are_the_same_for_tables_of_every_kind(form, data, tmp_path_factory):
+    sample = data.draw(samples(most_rows=40))
+    assume(sample.table["disease"].null_count < sample.table.num_rows)
+    room = Room(data.draw(st.integers(8, 12)), data.draw(st.sampled_from([0, 3, 100])), 100, 1000)
+    model = data.draw(st.sampled_from(MODELS)).format(k=data.draw(st.integers(2, 5)))
+    options = {"model": model, "algorithm": f"mondrian:{form}", "hierarchies": sample.hierarchies}
+    together = release_of(sample.table, sample.schema, room, **options)
+    folder = tmp_path_factory.mktemp("parts")
+    places = {"output": folder / "release.parquet", "save_recoding": folder / "recoding.json"}
+    release_of(sample.table, sample.schema, replace(room, classes=0), **places, **options)
+    assert rows_of(pq.read_table(places["output"])) == rows_of(together.table)
+    if "by-part" in places["save_recoding"].read_text():
+        again = folder / "again.parquet"
+        ind.apply(places["save_recoding"], sample.table, engine="duckdb", output=again)
+        assert rows_of(pq.read_table(again)) == rows_of(together.table)
+
+
+def test_part_by_part_a_name_in_no_set_is_suppressed_as_in_memory(tmp_path):
+    """A name that the first table did not have is in no set of a cut, neither of an upper one nor inside a part."""
+    form = "mondrian:choose=information-gain,target=disease"
+    table, options = census(), {"model": "k-anonymity:k=5", "algorithm": form}
+    together = release_of(table, CENSUS, Room(300, 50, 100, 2000), **options)
+    places = {"output": tmp_path / "release.parquet", "save_recoding": tmp_path / "recoding.json"}
+    release_of(table, CENSUS, Room(300, 50, 100, 100), **places, **options)
+    assert json.loads(places["save_recoding"].read_text())["top"]["sets"] is not None
+    jobs = table["job"].to_pylist()
+    other = table.set_column(1, "job", pa.array(["pilot" if i % 50 == 0 else job for i, job in enumerate(jobs)]))
+    wanted = ind.apply(together.recoding, other, suppression=1.0)
+    again = tmp_path / "again.parquet"
+    found = ind.apply(places["save_recoding"], other, suppression=1.0, engine="duckdb", output=again)
+    assert rows_of(pq.read_table(again)) == rows_of(wanted.table)
+    assert found.certificate.suppressed_rows == wanted.certificate.suppressed_rows >= 60
+
+
+def test_a_set_does_not_hold_the_key_of_a_strange_value():
+    sets = KeySets.of({0: np.array([1, 2]), 2: np.array([0])}, 3)
+    keys = np.array([2, LAST_KEY, 0, LAST_KEY, 3], dtype=np.uint64)
+    assert sets.hold(np.array([0, 0, 2, 2, 0]), keys).tolist() == [True, False, True, False, False]
 
 
 @quick

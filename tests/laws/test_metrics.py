@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.metrics import (
     Distortion,
     GeneralizedTuple,

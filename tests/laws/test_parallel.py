@@ -7,7 +7,7 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import ParameterError
-from indistinct.machine.arrays import blocks, is_large, spread, workers
+from indistinct.machine.threads import blocks, is_large, spread, workers
 from indistinct.samples import generate_patients, patients_hierarchies
 
 SCHEMA = ind.Schema(identifiers=["name", "admitted", "cost"], quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster.refine import Refine
-from indistinct.algorithms.cluster.refine_charges import cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
+from indistinct.algorithms.cluster.two_level import cell_metric
 from indistinct.errors import InfeasibleError
 from indistinct.recoding.assign import assign
 from indistinct.testing.strategies import models, samples

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.machine import _randomness_kernels, arrays
+from indistinct.machine import _randomness_kernels
 from indistinct.machine.randomness import random_order, shuffle_runs
 
 quick = settings(deadline=None, max_examples=100)
@@ -21,7 +21,7 @@ def test_shuffling_moves_rows_only_inside_their_run(sizes, seed, threads):
     starts = np.cumsum([0, *sizes]).astype(np.int64)
     rows = np.arange(int(starts[-1]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrays, "LARGE_ROWS", 1 if threads > 1 else 1 << 18)
+        patch.setattr("indistinct.machine.threads.LARGE_ROWS", 1 if threads > 1 else 1 << 18)
         patch.setenv("INDISTINCT_THREADS", str(threads))
         shuffle_runs(rows, starts, seed, stream=1)
     for start, stop in pairwise(starts.tolist()):
@@ -30,7 +30,7 @@ def test_shuffling_moves_rows_only_inside_their_run(sizes, seed, threads):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_every_order_has_its_turn(threads, monkeypatch):
-    monkeypatch.setattr(arrays, "LARGE_ROWS", 1)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
     monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     rows = np.tile(np.arange(3), 6000)
     shuffle_runs(rows, np.arange(0, 18_001, 3), None, stream=0)
@@ -47,7 +47,7 @@ def test_random_orders_are_permutations_and_differ():
 
 def test_a_seed_gives_the_same_order_on_any_number_of_threads(monkeypatch):
     first = random_order(1000, 5, stream=2).tolist()
-    monkeypatch.setattr(arrays, "LARGE_ROWS", 1)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
     monkeypatch.setenv("INDISTINCT_THREADS", "3")
     assert random_order(1000, 5, stream=2).tolist() == first
     assert random_order(1000, 5, stream=3).tolist() != first

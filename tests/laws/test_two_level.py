@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster import two_level as module
-from indistinct.algorithms.cluster.refine_charges import cell_metric
 from indistinct.algorithms.cluster.tree_space import ClusterSpace
 from indistinct.algorithms.cluster.two_level import (
     TwoLevel,
+    cell_metric,
     cheapest_lifts,
     cumulative_lifts,
     level_costs,

@@ -11,7 +11,7 @@ from indistinct.algorithms.partition import by_workload
 from indistinct.algorithms.partition.by_depth import DepthParts
 from indistinct.algorithms.partition.by_workload import partition_by_workload
 from indistinct.algorithms.partition.layout import layout_of, ranks_of
-from indistinct.metrics.queries.boxes import Boxes
+from indistinct.metrics.queries.workload import Boxes
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.testing.strategies import samples
 from references.workload_cuts import weight_of_cut

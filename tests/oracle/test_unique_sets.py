@@ -20,7 +20,7 @@ SIZE = 3
 @pytest.mark.parametrize("threads", [None, 2])
 def test_rows_of_a_census(monkeypatch, threads):
     if threads:  # the way of large tables
-        monkeypatch.setattr("indistinct.machine.arrays.LARGE_ROWS", 1)
+        monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
         monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     table = generate_census(1500, seed=3)
     found = minimal_uniques(count_source(ind.open(table), Request(CENSUS_QUASI)).frequencies, size=SIZE)

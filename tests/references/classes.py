@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from indistinct.frequencies.value import Classes, Histogram, Key
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 
 
 def classes_of(

@@ -52,10 +52,11 @@ def run_python_examples(page: Path, folder: Path) -> None:
 def run_shell_examples(page: Path, folder: Path) -> None:
     """Run the commands of a page, one after the other, in the working directory."""
     _prepare(page, folder)
-    if page.parent.name == "examples":
-        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-        load_demo().main(folder / "demo-output", Console(file=io.StringIO()))
     text = "".join(blocks_of(page, "shell")).replace("\\\n", " ")
+    if " examples/" in text:
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    if page.parent.name == "examples":
+        load_demo().main(folder / "demo-output", Console(file=io.StringIO()))
     for line in text.splitlines():
         words = shlex.split(line, comments=True)
         if words and words[0] == "mkdir":

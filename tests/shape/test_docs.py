@@ -70,6 +70,7 @@ def test_every_algorithm_and_model_has_a_page_of_theory() -> None:
         "attacks-by-inference",
         "metrics",
         "queries",
+        "references",
         *USES,
         "README",
     }

@@ -2,8 +2,8 @@
 
 import pytest
 
-from indistinct.errors import SchemaError
-from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.errors import SchemaError, did_you_mean
+from indistinct.schema import Role, Schema
 
 SCHEMA = Schema(identifiers=["name"], quasi=["age", "sex"], sensitive=["disease"], insensitive=["cost"])
 

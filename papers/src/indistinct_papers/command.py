@@ -15,9 +15,8 @@ from indistinct.cli import options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.document.blocks import Grid, grid
-from indistinct.errors import IndistinctError, InputError, ParameterError
+from indistinct.errors import IndistinctError, InputError, ParameterError, did_you_mean
 from indistinct.figures import number
-from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
     from indistinct_papers import Reproduction

@@ -60,7 +60,8 @@ RETOLD_MEANS_PRINTED: tuple[Row, ...] = (
 )
 
 SEXES: dict[str, Hierarchy] = {"Sex": Hierarchy.order(["Female", "Male"])}
-# Figure 1(c) by Zipcode and Age: the regions in the paper that is retold, and those of the sentence about the figure.
+# Figure 1(b) and (c) by Zipcode and Age: the regions in the paper that is retold, and those of the sentence about (c).
+SINGLE_PLANE_PRINTED: tuple[Row, ...] = (("[53710-53711]", "[25-28]"), ("53712", "[25-28]"))
 PLANE_PRINTED: tuple[Row, ...] = (("53711", "[25-26]"), ("53712", "[25-27]"), ("[53710-53711]", "[27-28]"))
 RETOLD_PLANE_PRINTED: tuple[Row, ...] = (
     ("up to 533449", "lower ages"),

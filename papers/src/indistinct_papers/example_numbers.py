@@ -19,6 +19,7 @@ from indistinct_papers.base import Example
 Make = Callable[..., Example]
 Publish = Callable[..., Release]
 OPTIMUM = "single-dimensional:search=optimal"
+ZIPCODES = (("53710", "[53710-53711]", "*"), ("53711", "[53710-53711]", "*"), ("53712", "53712", "*"))
 
 
 def show_plane(of: Make, publish: Publish) -> list[Example]:
@@ -31,6 +32,7 @@ def show_plane(of: Make, publish: Publish) -> list[Example]:
 
     single = publish(documents.RETOLD_PATIENTS, names, ["Sex", "Age", "Zipcode"], OPTIMUM, hierarchies=documents.SEXES)
     return [
+        _show_single_plane(of, publish),
         of(
             "Figure 1(c), the patients of LeFevre et al. (2006)",
             "mondrian, k = 2",
@@ -58,6 +60,28 @@ def show_plane(of: Make, publish: Publish) -> list[Example]:
             "everything else generalized give two classes of three, 18 in place of 20.",
         ),
     ]
+
+
+def _show_single_plane(of: Make, publish: Publish) -> Example:
+    """Return figure 1(b): one cut of Zipcode, after which no cut of Age leaves two patients on each side."""
+    text = [tuple(map(str, row)) for row in documents.MONDRIAN_PATIENTS]
+    trees = {
+        "Age": Hierarchy.from_rows([(age, "[25-28]") for age in sorted({row[0] for row in text})]),
+        "Zipcode": Hierarchy.from_rows(ZIPCODES),
+    }
+    quasi = ["Zipcode", "Age"]
+    release = publish(text, documents.MONDRIAN_NAMES, quasi, ChosenNode((1, 1)), hierarchies=trees)
+    best = publish(documents.MONDRIAN_PATIENTS, documents.MONDRIAN_NAMES, quasi, OPTIMUM, hierarchies={})
+    costs = [int(measure(each, [Discernibility()])["discernibility"]) for each in (release, best)]
+    return of(
+        "Figure 1(b), the patients of LeFevre et al. (2006)",
+        "the drawn recoding of columns, applied and checked; k = 2",
+        tuple(quasi),
+        documents.SINGLE_PLANE_PRINTED,
+        sorted({tuple(row[name] for name in quasi) for row in release.table.to_pylist()}, reverse=True),
+        f"As the figure is drawn in the paper that is retold, with a C_DM of {costs[0]}; {OPTIMUM} cuts Age instead, "
+        f"into two classes of three, {costs[1]}.",
+    )
 
 
 def show_formulas(murthy: Make, verma: Make, halwe: Make, publish: Publish) -> dict[str, list[Example]]:
@@ -194,7 +218,16 @@ def show_slides(of: Make, publish: Publish) -> list[Example]:
     text = [(str(age), sex, str(zipcode), disease) for age, sex, zipcode, disease in patients]
     masked = {"Age": Hierarchy.masking(), "Sex": Hierarchy.suppression(), "Zipcode": Hierarchy.masking()}
     digits = publish(text, names, list(names[:3]), ChosenNode((1, 0, 1)), hierarchies=masked)
+    digit = publish(text, names, list(names[:3]), ChosenNode((1, 0, 0)), k=1, hierarchies=masked)
     return [
+        of(
+            "Generalized hospital table",
+            f"node, one digit of Age generalized; its smallest class has {digit.certificate.smallest_class}",
+            names,
+            [("24", *map(str, row[1:])) for row in patients],
+            [tuple(row[name] for name in names) for row in digit.table.to_pylist()],
+            "No patient is 24, the printed age of all; and with the ages in one class a man is still alone with 53710.",
+        ),
         of(
             "Generalized table for k = 2",
             "node, one digit of Age and of Zipcode generalized; k = 2",
@@ -203,7 +236,8 @@ def show_slides(of: Make, publish: Publish) -> list[Example]:
             [tuple(row[name] for name in names) for row in digits.table.to_pylist()],
             "As printed, and 2-anonymous: classes of four men and of two women.",
         ),
-        *(_show_node(of, publish, levels) for levels in ((0, 1), (1, 1), (1, 2))),
+        *(_show_node(of, publish, levels) for levels in ((0, 1), (0, 2), (1, 0), (1, 1), (1, 2))),
+        _show_single_step(of, publish),
         _show_minimality(of, publish),
         *_show_steps(of, publish),
     ]
@@ -227,7 +261,27 @@ def _show_node(of: Make, publish: Publish, levels: tuple[int, int]) -> Example:
         names,
         printed,
         [published[row[3]] for row in documents.INCOGNITO_PATIENTS],
-        "The fifth and the sixth row differ as in table B0.",
+        "The fifth and the sixth row differ as in table B0."
+        if zipcode
+        else "Four rows differ as in table B0; on the slide of table B1, without a Z, the first two are right (53715).",
+    )
+
+
+def _show_single_step(of: Make, publish: Publish) -> Example:
+    """Return the step of single-dimensional partitioning before the last: the women's range for the whole column."""
+    names, patients = documents.MONDRIAN_NAMES, documents.MONDRIAN_PATIENTS
+    text = [tuple(map(str, row)) for row in patients]
+    ages = {age: age if age == "28" else "[25-27]" for age in sorted({row[0] for row in text})}
+    trees = {"Age": Hierarchy.from_rows([(age, interval, "*") for age, interval in ages.items()])}
+    release = publish(text, names, ["Age"], ChosenNode((1,)), k=1, hierarchies=trees)
+    return of(
+        "Single-dimensional partitioning, step 1",
+        "the printed recoding of Age, applied",
+        names,
+        [(ages[row[0]], *row[1:]) for row in text],
+        [tuple(row[name] for name in names) for row in release.table.to_pylist()],
+        "As printed: what generalizes the women generalizes the column. One patient of 28 is left, so that the last "
+        "step has one range for all.",
     )
 
 

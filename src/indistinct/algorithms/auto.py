@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.refine import Refine
-from indistinct.algorithms.cluster.refine_charges import METRICS as REFINED
+from indistinct.algorithms.cluster.two_level import METRICS as REFINED
 from indistinct.algorithms.cluster.two_level import TwoLevel
 from indistinct.algorithms.explanation import Attempt, Change, Explanation
 from indistinct.algorithms.full_domain.cell_suppression import CellSuppression

@@ -23,7 +23,8 @@ from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.structure import Unit as UnitOfRelease
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import CheckedArguments, call_of, with_checked_arguments
 from indistinct.machine.memory import needs_memory
 from indistinct.machine.stages import Progress as Progress

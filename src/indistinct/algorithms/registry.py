@@ -6,8 +6,7 @@ from types import MappingProxyType
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.bucket.anatomy import Anatomy
-from indistinct.algorithms.bucket.multiset import Multiset
-from indistinct.algorithms.bucket.slicing import Slicing
+from indistinct.algorithms.bucket.slicing import Multiset, Slicing
 from indistinct.algorithms.cluster.kaca import KACA
 from indistinct.algorithms.cluster.mdav import MDAV
 from indistinct.algorithms.cluster.refine import Refine

@@ -22,7 +22,7 @@ from indistinct.figures import share_above
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import FrequencySet, Joint
 from indistinct.hierarchy.builders import Suppression
-from indistinct.hierarchy.value import ROOT, Taxonomy
+from indistinct.hierarchy.taxonomy import ROOT, Taxonomy
 from indistinct.machine.arrays import Codes, run_starts
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import LevelBounds, QuasiColumn

@@ -9,8 +9,7 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.output import write_text
 from indistinct.cli.screen import print_json, show
-from indistinct.errors import ParameterError
-from indistinct.schema import did_you_mean
+from indistinct.errors import ParameterError, did_you_mean
 
 CLINIC = "clinic"
 

@@ -20,11 +20,10 @@ from typing import TYPE_CHECKING
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.cluster.refine import Refine
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
-from indistinct.errors import IndistinctError, OutputError, ParameterError
-from indistinct.machine import arrays, kernel_files
+from indistinct.errors import IndistinctError, OutputError, ParameterError, did_you_mean
+from indistinct.machine import kernel_files, threads
 from indistinct.machine.compiled import KERNELS
 from indistinct.machine.stages import PREPARING, watch_stages
-from indistinct.schema import did_you_mean
 
 if TYPE_CHECKING:
     from indistinct.testing.checks.case import Case
@@ -77,7 +76,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
     if not algorithms:
         names.insert(0, COMMANDS)
     kept: dict[str, str] = {}
-    with ThreadPoolExecutor(arrays.workers()) as pool:
+    with ThreadPoolExecutor(threads.workers()) as pool:
         for number, done in enumerate(as_completed([pool.submit(_in_child, name) for name in names]), start=1):
             kept |= done.result()
             if progress is not None:
@@ -113,7 +112,7 @@ def compile_aside(algorithm: Algorithm) -> Iterator[None]:
             called = [sys.executable, "-m", "indistinct.cli.kernels", LOCAL_SEARCH]
             helpers.append(subprocess.Popen(called, stdin=quiet, stdout=quiet, stderr=quiet))  # noqa: S603  our own
 
-    if not algorithm.chooses or arrays.workers() == 1 or kernel_files.own_folder() is None:
+    if not algorithm.chooses or threads.workers() == 1 or kernel_files.own_folder() is None:
         yield
         return
     try:
@@ -143,12 +142,12 @@ def _run_commands() -> None:
 
     kernel_files.own_folder()  # a relative NUMBA_CACHE_DIR is meant from here, and it is looked for once
     lines = FROM_FILE_TO_RELEASE.replace("\\\n", " ").strip().splitlines()
-    usual = arrays.LARGE_ROWS
-    for arrays.LARGE_ROWS in (usual, 1):
+    usual = threads.LARGE_ROWS
+    for threads.LARGE_ROWS in (usual, 1):
         with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(io.StringIO()):
             for line in lines:
                 main(shlex.split(line))
-    arrays.LARGE_ROWS = usual
+    threads.LARGE_ROWS = usual
 
 
 def compile_kernels(name: str) -> None:
@@ -157,13 +156,13 @@ def compile_kernels(name: str) -> None:
     from indistinct.testing.checks.case import publish_case
 
     for case in _cases(name):
-        for large in (arrays.LARGE_ROWS, 1):
-            usual, arrays.LARGE_ROWS = arrays.LARGE_ROWS, large
+        for large in (threads.LARGE_ROWS, 1):
+            usual, threads.LARGE_ROWS = threads.LARGE_ROWS, large
             try:
                 with suppress(IndistinctError):  # that there is no release is an answer as well
                     measure_release(publish_case(case))
             finally:
-                arrays.LARGE_ROWS = usual
+                threads.LARGE_ROWS = usual
 
 
 def _cases(name: str) -> "Iterator[Case]":

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from indistinct.cli.flags import note_reading, policy_of, reading_of, source_of
 from indistinct.cli.options import OF_RELEASE, Flags
 from indistinct.cli.screen import note
-from indistinct.errors import ParameterError
-from indistinct.schema import did_you_mean
+from indistinct.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable

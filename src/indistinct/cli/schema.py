@@ -6,8 +6,7 @@ import typer
 
 from indistinct.cli.json_schemas import SCHEMAS, schema_of
 from indistinct.cli.screen import print_json
-from indistinct.errors import ParameterError
-from indistinct.schema import did_you_mean
+from indistinct.errors import ParameterError, did_you_mean
 
 
 def command(

@@ -29,6 +29,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DRAWN = re.compile(r"(<(text|title)\b[^>]*>)([^<]+)(</\2>)")
 _MARKS = re.compile(r'(<g class="mark-text role-axis-label".*?</g>)', re.DOTALL)
 """The marks of an axis in a drawing."""
+_ITALIC = 'font-style="italic"'
 _DESCRIPTION = re.compile(r"(<desc>)([^<]+)(</desc>)")
 _LINE = re.compile(r"(<tspan\b[^>]*>)([^<]*)</tspan>")
 _LINES = re.compile(r"(?:<tspan\b[^>]*>[^<]*</tspan>)+")
@@ -114,12 +115,13 @@ class Translation:
     def drawing(self, svg: str, *, values: bool = False) -> str:
         """Return a drawing whose words are translated; labels that the catalogue does not have are values.
 
-        Where the marks of its axes are `values` of a table, only numbers among them are written otherwise.
+        Where the marks of its axes are `values` of a table, only numbers and what is in italics among them are written
+        otherwise: a name for missing or for several values.
         """
 
         def translate(found: re.Match[str], *, mark: bool = False) -> str:
             text = html.unescape(found[3])
-            stays = mark and not _NUMBER_OR_MONTH.fullmatch(text)
+            stays = mark and _ITALIC not in found[1] and not _NUMBER_OR_MONTH.fullmatch(text)
             return f"{found[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{found[4]}"
 
         described = _DESCRIPTION.search(svg)

@@ -85,7 +85,7 @@ def _histogram(
         )
     )
     layered = alt.layer(chart, *_rule(k, reach[1]))
-    return layered.properties(title=alt.TitleParams(name, fontSize=12, anchor="start"))
+    return layered.properties(title=alt.TitleParams(name, fontSize=12, anchor="start", offset=8))
 
 
 def edges_for(k: int | None, high: int) -> list[int]:
@@ -105,8 +105,9 @@ def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:
     base = alt.Chart(alt.Data(values=[{"size": k, "text": f"k = {k}"}]))
     x = alt.X("size:Q").scale(type="log", domain=[1, high], nice=False)
     line = base.mark_rule(color=RULE, strokeWidth=2, strokeDash=[5, 3]).encode(x=x)
-    name = base.mark_text(color=RULE, align="left", baseline="top", dx=5, fontWeight="bold").encode(
-        x=x, y=alt.value(2), text="text:N"
+    # Its name is above the plot, where no bar is.
+    name = base.mark_text(color=RULE, align="left", baseline="bottom", dx=-1, fontWeight="bold").encode(
+        x=x, y=alt.value(-3), text="text:N"
     )
     return (line, name)
 

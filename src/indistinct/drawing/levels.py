@@ -2,7 +2,8 @@
 
 from indistinct.hierarchy.builders import Dates, Masking
 from indistinct.hierarchy.intervals import CutPoints, Intervals
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 
 
 def level_meanings(taxonomy: Taxonomy, hierarchy: Hierarchy | None = None) -> tuple[str, ...]:

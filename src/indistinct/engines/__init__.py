@@ -22,12 +22,11 @@ from indistinct.engines.base import (
     is_read_in_place,
     place_of,
 )
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import InputError, ParameterError, did_you_mean
 from indistinct.frequencies.count import Counted, Request
 from indistinct.machine.memory import free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter
-from indistinct.schema import did_you_mean
 from indistinct.tables.addresses import address_of, named_as_given, no_file
 from indistinct.tables.opening import is_out_of_proportion
 from indistinct.tables.snapshots import settle_snapshot

@@ -11,7 +11,8 @@ from indistinct.engines import _finding_kernels
 from indistinct.errors import InputError, UnseenValueError
 from indistinct.frequencies.count import RowIndex
 from indistinct.frequencies.value import FrequencySet
-from indistinct.machine.arrays import Codes, is_large, run_starts
+from indistinct.machine.arrays import Codes, run_starts
+from indistinct.machine.threads import is_large
 from indistinct.tables.domain import Domain
 
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.

@@ -26,7 +26,7 @@ from indistinct.frequencies.count import Counted, Request, group_encoded, join_c
 from indistinct.frequencies.encode import Encoded, encode_column, not_finite
 from indistinct.frequencies.singled_out import MAX_CELLS_AT_ONCE, SingledOut, count_apart, rows_alone
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes
 
 

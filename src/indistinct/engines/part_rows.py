@@ -21,9 +21,10 @@ from indistinct.engines.memory.publish import FIRST_SLICE, content_words, gather
 from indistinct.engines.partitions import Rows, of_one_schema
 from indistinct.engines.stored_rows import GROUP, Partitions
 from indistinct.frequencies.passes import KeyColumn, KeyTree, key_matrix
-from indistinct.machine.arrays import Codes, row_numbers, starts_of, workers
+from indistinct.machine.arrays import Codes, row_numbers, starts_of
 from indistinct.machine.memory import give_memory_back
 from indistinct.machine.randomness import Secret
+from indistinct.machine.threads import workers
 from indistinct.recoding.class_rows import ClassRows
 from indistinct.recoding.outputs import MAIN
 

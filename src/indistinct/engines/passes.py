@@ -42,9 +42,10 @@ from indistinct.frequencies.passes import (
     values_of,
 )
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes, spread, workers
+from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.machine.spill import disk_errors, nameless_file
+from indistinct.machine.threads import spread, workers
 from indistinct.recoding.kinds import Cuts
 from indistinct.tables.domain import Domain
 from indistinct.tables.several import require_unchanged

@@ -34,16 +34,24 @@ MAX_WARNINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class AttackFigures:
-    """An attack that was run: whether it beats chance, and by how much at least, with a confidence of 95 %."""
+    """An attack: whether it beats chance, and by how much at least, with a confidence of 95 %.
+
+    `succeeds` is None where it was not through in time.
+    """
 
     attack: str
-    succeeds: bool
-    beyond_chance: float
+    succeeds: bool | None
+    beyond_chance: float = 0.0
 
     @classmethod
     def of(cls, verdict: Mapping[str, Any]) -> "AttackFigures":
         """Return the figures of an outcome that was written as JSON."""
         return cls(str(verdict["attack"]), bool(verdict["succeeds"]), float(verdict["beyond_chance"]))
+
+    @classmethod
+    def all_of(cls, found: Mapping[str, Any]) -> "list[AttackFigures]":
+        """Return the figures of outcomes that were written as JSON, with the attacks that were not through in time."""
+        return [*map(cls.of, found["outcomes"]), *(cls(str(name), None) for name in found.get("left_out", ()))]
 
 
 PROMISED: Mapping[bool | None, State] = {None: "not checked", True: "passed", False: "failed"}
@@ -134,7 +142,13 @@ class Verdict(AsJson):
             return "bad"
         if self.running:
             return "checking"
-        return "good" if self.state == "passed" and not self.open and not self.unanswered else "warning"
+        whole = not self.open and not self.unanswered and not self.unfinished
+        return "good" if self.state == "passed" and whole else "warning"
+
+    @property
+    def unfinished(self) -> int:
+        """Return how many attacks were not through in time."""
+        return sum(round(line.numbers.get("left", 0)) for line in self.lines if line.kind == "attack")
 
     @property
     def to_decide(self) -> int:
@@ -161,7 +175,7 @@ class Verdict(AsJson):
             case "passed" if self.needs_decisions:
                 return f"passes the limits of {profile}; {plural(self.to_decide, 'thing')} to decide"
             case "passed":
-                return f"passes {profile}{warned}"
+                return f"passes {profile}{warned}{_words_of_unfinished(self.unfinished)}"
             case "failed":
                 return f"FAILS {profile}"
             case "not checked":
@@ -181,6 +195,16 @@ class Verdict(AsJson):
         """Return every line as a sentence; what is open comes first."""
         rest = [line for line in self.lines if not line.open]
         return tuple(map(sentence_of, (*self.open, *rest)))
+
+
+def _words_of_unfinished(attacks: int) -> str:
+    """Return that attacks were not through, as the end of a sentence.
+
+    >>> _words_of_unfinished(2), _words_of_unfinished(0)
+    ('; 2 attacks were not through in time', '')
+    """
+    were = "was" if attacks == 1 else "were"
+    return f"; {plural(attacks, 'attack')} {were} not through in time" if attacks else ""
 
 
 def _words_of_progress(verdict: Verdict, profile: str | None) -> str:
@@ -427,13 +451,17 @@ def _judge_several(figures: Figures) -> list[Line]:
 
 
 def _judge_attacks(attacks: Sequence[AttackFigures] | None, profile: Profile | None) -> list[Line]:
-    """Judge attacks that were run; one that was not run is not tried, and never passed."""
+    """Judge attacks that were run; one that was not run, or not to its end, is never passed."""
     if not attacks:
         return [Line("attack", "not checked")]
     highest = None if profile is None else profile.highest
+    left = sum(each.succeeds is None for each in attacks)
     lines = []
     for each in attacks:
         if each.succeeds:
             state: State = "failed" if highest is not None and exceeds(each.beyond_chance, highest) else "warning"
             lines.append(Line("attack", state, (), {"beyond_chance": each.beyond_chance}, attack=each.attack))
-    return lines or [Line("attack", "passed", (), {"tried": len(attacks)})]
+    tried = len(attacks) - left
+    if tried and not lines:
+        lines.append(Line("attack", "passed", (), {"tried": tried}))
+    return [*lines, *([Line("attack", "not checked", (), {"left": left})] if left else [])]

@@ -252,7 +252,8 @@ def _words_of_identifying(line: Line) -> str:
 
 def _words_of_attack(line: Line) -> str:
     if line.state == "not checked":
-        return NOT_TRIED
+        left = int(line.numbers.get("left", 0))
+        return f"{plural(left, 'attack')} {'was' if left == 1 else 'were'} not through in time" if left else NOT_TRIED
     if line.state == "passed":
         tried = int(line.numbers["tried"])
         return f"{'the attack that was' if tried == 1 else f'none of {tried} attacks that were'} tried " + (

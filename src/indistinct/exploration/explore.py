@@ -19,7 +19,7 @@ from indistinct.drawing.charts import Chart
 from indistinct.drawing.lattice import Box, State, draw_lattice
 from indistinct.drawing.levels import level_meanings
 from indistinct.engines import closes_sources
-from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, did_you_mean
 from indistinct.exploration.preference import ANALYSIS_LOSS, MAX_NODES_ANALYZED, Analysis, Preference, losses_of_nodes
 from indistinct.figures import percent, plural, share_above, short
 from indistinct.frequencies.lattice import Lattice, Node, RolledUp
@@ -31,7 +31,7 @@ from indistinct.metrics.base import SHARES, Metric
 from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.release.promise import judging
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]

@@ -21,18 +21,11 @@ from indistinct.frequencies.encode import (
 )
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Histogram, Joint, Key
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
-from indistinct.machine.arrays import (
-    Codes,
-    empty_large,
-    is_large,
-    repeat_values,
-    row_numbers,
-    run_starts,
-    spread,
-    starts_of,
-)
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, row_numbers, run_starts, starts_of
 from indistinct.machine.ordering import distinct
+from indistinct.machine.threads import is_large, spread
 from indistinct.tables.domain import Domain
 
 # Rows per block: their words fill half a megabyte.

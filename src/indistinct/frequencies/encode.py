@@ -12,18 +12,9 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.figures import plural
 from indistinct.frequencies import _kernels
-from indistinct.machine.arrays import (
-    LARGE_ROWS,
-    Codes,
-    blocks,
-    empty_large,
-    is_large,
-    narrowest,
-    repeat_values,
-    run_starts,
-    spread,
-)
+from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts
 from indistinct.machine.ordering import distinct_with_places, order_numbers, places_of, sort_words, text_order
+from indistinct.machine.threads import LARGE_ROWS, blocks, is_large, spread
 from indistinct.tables.domain import Domain, days_of, plain_column
 
 # A table of this many entries stays in the second-level cache, so that looking codes up is faster than sorting the

@@ -10,7 +10,7 @@ import numpy as np
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.frequencies.value import Classes, FrequencySet
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes
 
 Node = tuple[int, ...]

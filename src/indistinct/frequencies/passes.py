@@ -48,10 +48,36 @@ class KeySets:
 
     def hold(self, nodes: Codes, keys: Codes) -> Mask:
         """Return whether each key is in the set of its node, which must have one."""
-        size = np.uint64(1 + max(int(self.members.max(initial=0)), int(keys.max(initial=0))))
+        # The key of a value outside the domain is beyond all members, and may be beyond what a word holds times nodes.
+        size = np.uint64(1 + int(self.members.max(initial=0)))
         owners = np.repeat(np.arange(len(self.starts) - 1, dtype=np.uint64), np.diff(self.starts))
-        known, wanted = owners * size + self.members, self.of_node[nodes].astype(np.uint64) * size + keys
-        return known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
+        known = owners * size + self.members
+        wanted = self.of_node[nodes].astype(np.uint64) * size + np.minimum(keys, size - np.uint64(1))
+        return (keys < size) & (known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted)
+
+    def is_sound(self, axis: Codes, sizes: Sequence[int | None]) -> bool:
+        """Return whether every set belongs to one node and has some keys of the node's column, which ascend.
+
+        `axis` has the column of each node, -1 for leaves; `sizes` the number of keys of each column, None for a column
+        that is never cut at sets.
+        """
+        arrays = (self.of_node, self.starts, self.members)
+        if not all(each.dtype.kind in "iu" and each.ndim == 1 for each in arrays) or len(self.of_node) != len(axis):
+            return False
+        nodes = np.flatnonzero(self.of_node != -1)
+        sets = len(nodes)
+        if len(self.starts) != sets + 1 or not np.array_equal(np.sort(self.of_node[nodes]), np.arange(sets)):
+            return False
+        runs = self.starts[0] == 0 and self.starts[-1] == len(self.members) and (np.diff(self.starts) > 0).all()
+        if not runs or (axis[nodes] < 0).any():
+            return False
+        most = np.empty(sets, dtype=np.int64)
+        most[self.of_node[nodes]] = [sizes[column] or 0 for column in axis[nodes].tolist()]
+        members = self.members.astype(np.float64)  # forged members may have any type
+        rises = np.diff(members, prepend=-1.0) > 0
+        rises[self.starts[:-1]] = True
+        inside = (members >= 0) & (members < np.repeat(most, np.diff(self.starts)))
+        return bool(rises.all() and inside.all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,8 @@ from indistinct.errors import InputError
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import Grouping, encode_column, from_dictionary, group_rows, pack
 from indistinct.frequencies.value import CLASS, Key
-from indistinct.machine.arrays import Codes, Mask, is_large, spread
+from indistinct.machine.arrays import Codes, Mask
+from indistinct.machine.threads import is_large, spread
 
 MAX_ROW_PAIRS = 1_000_000_000
 """Rows times pairs of columns that are counted. With more, only pairs of the columns with the most values are."""

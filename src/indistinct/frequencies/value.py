@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 
 from indistinct.frequencies import _kernels
-from indistinct.hierarchy.value import Taxonomy
-from indistinct.machine.arrays import Codes, Mask, is_large, run_entries, starts_of
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.machine.arrays import Codes, Mask, run_entries, starts_of
+from indistinct.machine.threads import is_large
 
 Key = tuple[str, ...]
 PERSON = ""

@@ -1,11 +1,5 @@
-"""Hierarchies by rule: the calendar, masking, a declared order, suppression alone, and a first suggestion.
+"""Hierarchies by rule: the calendar, masking, and suppression alone. Their leaves are the values of the data."""
 
-The leaves of a built hierarchy are the values of the data (those of a declared order: its values). `suggest` judges by
-the form of a column's values; check its choice before use.
-"""
-
-import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -15,12 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.intervals import Intervals
-from indistinct.hierarchy.trees import text_of
-from indistinct.hierarchy.value import ROOT, Hierarchy, Level, Taxonomy, level, require, taxonomy_from_levels
+from indistinct.hierarchy.taxonomy import Level, Taxonomy, level, taxonomy_from_levels
+from indistinct.hierarchy.value import Hierarchy, require
 from indistinct.machine.arrays import Codes
-from indistinct.parameters import Character, Parameter, SeveralOf, SeveralTexts, Whole
+from indistinct.parameters import Character, Parameter, SeveralOf, Whole
 from indistinct.tables.domain import Domain, Kind
 
 # Months per level, and how the number of a level is published.
@@ -31,10 +23,6 @@ _MONTHS: dict[str, tuple[int, Callable[[int], str]]] = {
     "decade": (120, lambda i: f"{i * 10:04d}s"),
 }
 CALENDAR = SeveralOf(("day", *_MONTHS))
-# Approximate number of the finest intervals that cover a column.
-_INTERVALS_PER_COLUMN = 20
-# Widths of the series 1, 2, 5 that divide each other, by the first one.
-_SERIES = {1: (1, 5, 10), 2: (2, 10, 20), 5: (5, 10, 20)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,46 +129,6 @@ class Masking(Hierarchy):
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Hierarchy):
-    """The declared order of a column's values, lowest first; the only coarser value is the top."""
-
-    key: ClassVar[str] = "order"
-    categorical: ClassVar[bool] = False
-    values: Annotated[
-        Sequence[str],
-        Parameter(
-            "Values, lowest first",
-            "All values of the column, each once, for instance low, high.",
-            SeveralTexts("a list of values", least=1),
-        ),
-    ]
-
-    # Checked here, because the error of a refused parameter quotes it, and these are values of the table.
-    def __post_init__(self) -> None:
-        if isinstance(self.values, str) or not isinstance(self.values, Sequence) or not self.values:
-            raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
-        object.__setattr__(self, "values", tuple(text_of(value) for value in self.values))
-        twice = [value for value, count in Counter(self.values).items() if count > 1]
-        if twice:
-            raise HierarchyError(
-                f"the declared order names {len(twice)} value(s) more than once", hint="name each once", values=twice
-            )
-
-    def bind(self, domain: Domain) -> Taxonomy:
-        """Bind the order to a column; raise where it does not name a value of the data."""
-        return Explicit(tuple((value, ROOT) for value in self.values)).bind(domain)
-
-
-def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
-    """Return the order of values that a hierarchy declares, None if it declares none.
-
-    >>> declared_order(Order(["low", "high"])), declared_order(Suppression())
-    (('low', 'high'), None)
-    """
-    return hierarchy.values if isinstance(hierarchy, Order) else None
-
-
-@dataclass(frozen=True, slots=True)
 class Suppression(Hierarchy):
     """Two levels: a value is published unmodified, or suppressed."""
 
@@ -224,56 +172,3 @@ def _is_date(text: str) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def suggest(domain: Domain) -> Hierarchy:
-    """Return intervals for numbers, dates for dates, masking for codes of one length, otherwise suppression.
-
-    >>> suggest(Domain("age", pa.array([17, 90]))).to_json()
-    {'intervals': [5, 10, 20]}
-    """
-    match domain.kind:
-        case Kind.NUMBER:
-            return suggest_intervals(domain) or Hierarchy.suppression()
-        case Kind.DATE:
-            return Hierarchy.dates()
-        case Kind.TEXT:
-            return Hierarchy.masking() if _is_code(domain) else Hierarchy.suppression()
-
-
-def suggest_intervals(domain: Domain) -> Intervals | None:
-    """Return about twenty intervals of equal width over numbers, and wider ones; None if all numbers are equal."""
-    if domain.kind is not Kind.NUMBER:
-        return None
-    line = domain.values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    line = line[np.isfinite(line)]
-    span = float(line.max() / 2 - line.min() / 2) * 2 if len(line) else 0.0
-    if not 0 < span < math.inf:
-        return None
-    # An interval of one integer is the integer itself, so integers start at two.
-    smallest = 2.0 if pa.types.is_integer(domain.values.type) else 0.0
-    first, exponent = _at_least(max(span / _INTERVALS_PER_COLUMN, smallest))
-    widths = [_power(digit, exponent) for digit in _SERIES[first]]
-    return Intervals([width for width in widths if width <= span] or widths[:1])
-
-
-def _at_least(width: float) -> tuple[int, int]:
-    """Return the smallest number of the series 1, 2, 5 that is at least `width`, as digit and power of ten."""
-    exponent = math.floor(math.log10(width)) - 1
-    while True:
-        for digit in _SERIES:
-            if _power(digit, exponent) >= width:
-                return digit, exponent
-        exponent += 1
-
-
-def _power(digit: int, exponent: int) -> float:
-    return digit * 10**exponent if exponent >= 0 else float(f"{digit}e{exponent}")
-
-
-def _is_code(domain: Domain) -> bool:
-    """Whether every value is a text of digits, all of one length above one, as postal codes are."""
-    if not len(domain.values) or not pa.types.is_string(domain.values.type):
-        return False
-    lengths = pc.min_max(pc.utf8_length(domain.values)).as_py()
-    return lengths["min"] == lengths["max"] > 1 and bool(pc.all(pc.ascii_is_decimal(domain.values)).as_py())

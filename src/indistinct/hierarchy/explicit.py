@@ -1,4 +1,4 @@
-"""Hierarchies listed value by value, and their checks: they cover the data, are nested, and have one root."""
+"""Hierarchies listed value by value, and orders of values; tables cover the data, are nested, and have one root."""
 
 import pathlib
 from collections import Counter
@@ -12,10 +12,11 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.figures import plural
+from indistinct.hierarchy.taxonomy import ROOT, Taxonomy, number
 from indistinct.hierarchy.trees import nest, text_of
-from indistinct.hierarchy.value import Hierarchy, Taxonomy, number
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, Counts
-from indistinct.parameters import Parameter
+from indistinct.parameters import Parameter, SeveralTexts
 from indistinct.tables.domain import Domain, Kind
 
 Path = tuple[str | None, ...]
@@ -276,3 +277,43 @@ def value_key(text: str, kind: Kind) -> Hashable:
             size = Decimal(text)
             return size if size.is_finite() else text
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Hierarchy):
+    """The declared order of a column's values, lowest first; the only coarser value is the top."""
+
+    key: ClassVar[str] = "order"
+    categorical: ClassVar[bool] = False
+    values: Annotated[
+        Sequence[str],
+        Parameter(
+            "Values, lowest first",
+            "All values of the column, each once, for instance low, high.",
+            SeveralTexts("a list of values", least=1),
+        ),
+    ]
+
+    # Checked here, because the error of a refused parameter quotes it, and these are values of the table.
+    def __post_init__(self) -> None:
+        if isinstance(self.values, str) or not isinstance(self.values, Sequence) or not self.values:
+            raise HierarchyError("an order must be a list of values", hint="for instance order(['low', 'high'])")
+        object.__setattr__(self, "values", tuple(text_of(value) for value in self.values))
+        twice = [value for value, count in Counter(self.values).items() if count > 1]
+        if twice:
+            raise HierarchyError(
+                f"the declared order names {len(twice)} value(s) more than once", hint="name each once", values=twice
+            )
+
+    def bind(self, domain: Domain) -> Taxonomy:
+        """Bind the order to a column; raise where it does not name a value of the data."""
+        return Explicit(tuple((value, ROOT) for value in self.values)).bind(domain)
+
+
+def declared_order(hierarchy: Hierarchy | None) -> Sequence[str] | None:
+    """Return the order of values that a hierarchy declares, None if it declares none.
+
+    >>> declared_order(Order(["low", "high"])), declared_order(None)
+    (('low', 'high'), None)
+    """
+    return hierarchy.values if isinstance(hierarchy, Order) else None

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.value import Hierarchy, Taxonomy, level, level_of_keys, require, taxonomy_from_levels
+from indistinct.hierarchy.taxonomy import Taxonomy, level, level_of_keys, taxonomy_from_levels
+from indistinct.hierarchy.value import Hierarchy, require
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Parameter, SeveralNumbers, WrittenNumber
 from indistinct.tables.domain import Domain, Kind

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
-from indistinct.hierarchy.explicit import Explicit, value_key
+from indistinct.hierarchy.builders import Dates, Masking, Suppression
+from indistinct.hierarchy.explicit import Explicit, Order, value_key
 from indistinct.hierarchy.intervals import CutPoints, Intervals
-from indistinct.hierarchy.value import ROOT, Hierarchy
+from indistinct.hierarchy.taxonomy import ROOT
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Mask
 from indistinct.tables.domain import Domain, Kind
 

@@ -6,15 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from indistinct.errors import HierarchyError, IndistinctError, ParameterError
-from indistinct.hierarchy.builders import Dates, Masking, Order, Suppression
-from indistinct.hierarchy.explicit import Explicit
+from indistinct.errors import HierarchyError, IndistinctError, ParameterError, did_you_mean
+from indistinct.hierarchy.builders import Dates, Masking, Suppression
+from indistinct.hierarchy.explicit import Explicit, Order
 from indistinct.hierarchy.intervals import CutPoints, Intervals
 from indistinct.hierarchy.parents import read_parents
 from indistinct.hierarchy.readers import read_hierarchy
 from indistinct.hierarchy.trees import flatten
 from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind
-from indistinct.schema import did_you_mean
 from indistinct.spelling import parse_field, spell_value, split
 from indistinct.tables.domain import Kind
 

@@ -17,7 +17,7 @@ from indistinct.engines import DEFAULT_MEMORY, bytes_of, using_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
-from indistinct.hierarchy.builders import suggest
+from indistinct.hierarchy.suggest import suggest
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.combinations import SIZE, Combinations, risky_combinations
 from indistinct.inspection.patterns.registry import FREE_TEXT, count_respelled

@@ -17,8 +17,9 @@ import numpy as np
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
 from indistinct.inspection import _unique_set_kernels as kernels
-from indistinct.machine.arrays import Array, Codes, is_large, narrowest, run_starts, spread, starts_of
+from indistinct.machine.arrays import Array, Codes, narrowest, run_starts, starts_of
 from indistinct.machine.stages import Progress as Progress
+from indistinct.machine.threads import is_large, spread
 
 Columns = tuple[int, ...]
 

@@ -23,7 +23,7 @@ from indistinct.engines.passes import TablePasses
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.job.job import problem_of
 from indistinct.job.parts import MONDRIAN, Search, SearchResult, known_domain
 from indistinct.machine.arrays import Codes

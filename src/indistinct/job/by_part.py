@@ -36,10 +36,11 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models import Model
-from indistinct.recoding.by_part import ByPart, PartColumn, PartWriter
 from indistinct.recoding.columns import columns_of
+from indistinct.recoding.kinds import ByPart, PartColumn
 from indistinct.recoding.outputs import MAIN
 from indistinct.recoding.storage import files_of_parts
+from indistinct.recoding.stored_parts import PartWriter
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import About
 from indistinct.release.release import Draft, Release, make_release

@@ -13,7 +13,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import DatabaseTable, Source
-from indistinct.errors import InputError, SchemaError
+from indistinct.errors import InputError, SchemaError, did_you_mean
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.population import with_population
 from indistinct.frequencies.value import PERSON, Key
@@ -33,7 +33,7 @@ from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.release.verification.population import count_beside, using_population
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.addresses import address_of, is_elsewhere
 from indistinct.tables.value import Reading
 

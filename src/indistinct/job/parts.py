@@ -156,7 +156,7 @@ def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTabl
     wanted.check(whole)
     if mondrian.weighs_cuts:
         known_targets = {key[0]: domain for key, domain in domains.items()}
-        choice = WeighedCuts(mondrian, whole.rows, known_targets, in_order=plan.goes_by_part)
+        choice = WeighedCuts(mondrian, whole.rows, known_targets)
         top, judge = cut_by_sample(key_passes, columns, judge, choice, counters=counters)
         search.progress(CUT)
         return replace(plan, top=top, judge=judge)

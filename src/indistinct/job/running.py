@@ -26,9 +26,8 @@ from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
 from indistinct.recoding.assign import keys_of
-from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import QuasiColumn
-from indistinct.recoding.kinds import Recoding, with_hierarchies
+from indistinct.recoding.kinds import ByPart, Recoding, with_hierarchies
 from indistinct.recoding.outputs import check_range_form
 from indistinct.recoding.range_columns import require_free_names
 from indistinct.recoding.storage import NAMES as KIND_NAMES

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.evaluation.verdict import Figures, Verdict, verdict_of
 from indistinct.linked.calendar import OPEN
 from indistinct.linked.declared import LinkedPolicy, LinkedTable
 from indistinct.linked.people import day_ends, window_of_all
@@ -163,3 +164,14 @@ def read_linked_certificate(text: str) -> dict[str, Any]:
         )
     found: dict[str, Any] = document
     return found
+
+
+def verdict_of_certificate(certificate: Mapping[str, Any]) -> Verdict:
+    """Return what a certificate tells by itself, before the release is verified once more and attacked."""
+    found = figures_of_people(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
+    return verdict_of(found)
+
+
+def figures_of_people(people: int, smallest: int, *, holds: bool) -> Figures:
+    """Return the figures that the verdict on several tables is judged by."""
+    return Figures("people", people, smallest, 0 if smallest > 1 else None, identifying=None, promise=holds)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.budget import parse_budget
-from indistinct.errors import ParameterError, PolicyError
+from indistinct.errors import ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.job.policy.reading import (
     LARGEST_POLICY,
@@ -19,7 +19,6 @@ from indistinct.job.policy.reading import (
 from indistinct.linked.calendar import UNITS
 from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
 from indistinct.linked.guarantee import parse_linked_model
-from indistinct.schema import did_you_mean
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
 from indistinct.tables.addresses import read_ordinary
 

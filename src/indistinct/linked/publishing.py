@@ -15,7 +15,7 @@ from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import DEFAULT_MEMORY, bytes_of, chosen_engine
-from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError, did_you_mean
 from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.policy.value import Policy
@@ -53,7 +53,7 @@ from indistinct.release.release import Release
 from indistinct.release.writing.formats import publishable
 from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 
 ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2

@@ -20,11 +20,11 @@ from indistinct.document.blocks import (
     listing,
 )
 from indistinct.document.html import page_html
-from indistinct.evaluation.verdict import AttackFigures, Figures, Verdict, verdict_of
+from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.figures import percent, plural
 from indistinct.linked.assess import LinkedAssessment, assess_release
 from indistinct.linked.attack import LinkedOutcome, attack_release
-from indistinct.linked.certificate import assumptions_of
+from indistinct.linked.certificate import assumptions_of, figures_of_people
 from indistinct.linked.checking import check_release
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.folder import open_folder
@@ -94,21 +94,11 @@ def report_folder(folder: Path, policy: LinkedPolicy, *, seed: int | None = None
 def verdict_of_tables(verified: LinkedVerdict, attack: LinkedOutcome | None = None) -> Verdict:
     """Return the verdict on a release of several tables, from its verification and the attack on it, if it was run."""
     smallest = 0 if verified.judgement is None else verified.judgement.k
-    figures = _figures(verified.people, smallest, holds=verified.holds)
+    figures = figures_of_people(verified.people, smallest, holds=verified.holds)
     if attack is None:
         return verdict_of(figures)
     beyond = max(attack.risk - attack.baseline, 0.0)
     return verdict_of(figures, attacks=[AttackFigures(attack.attack, attack.succeeds, beyond)])
-
-
-def verdict_of_certificate(certificate: Mapping[str, Any]) -> Verdict:
-    """Return what a certificate tells by itself, before the release is verified once more and attacked."""
-    found = _figures(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
-    return verdict_of(found)
-
-
-def _figures(people: int, smallest: int, *, holds: bool) -> Figures:
-    return Figures("people", people, smallest, 0 if smallest > 1 else None, identifying=None, promise=holds)
 
 
 def _beginning(policy: LinkedPolicy, verdict: LinkedVerdict, judged: Verdict) -> Section:

@@ -13,18 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.machine import _ordering_kernels
-from indistinct.machine.arrays import (
-    ENTRIES_PER_BLOCK,
-    Codes,
-    Mask,
-    blocks,
-    empty_large,
-    is_large,
-    repeat_values,
-    run_starts,
-    spread,
-    workers,
-)
+from indistinct.machine.arrays import ENTRIES_PER_BLOCK, Codes, Mask, empty_large, repeat_values, run_starts
+from indistinct.machine.threads import blocks, is_large, spread, workers
 
 BITS = 64
 SIGN = np.uint64(1 << 63)

@@ -15,7 +15,8 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.machine import _randomness_kernels
-from indistinct.machine.arrays import Codes, Mask, blocks, spread
+from indistinct.machine.arrays import Codes, Mask
+from indistinct.machine.threads import blocks, spread
 
 # ROWS_DRAWN_TOGETHER: rows drawn at a time. SPARE_WORDS: random words beyond one per row; of many billions one is
 # rejected.

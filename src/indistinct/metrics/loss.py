@@ -7,14 +7,13 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 
-from indistinct.errors import HierarchyError, ParameterError
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.errors import HierarchyError, ParameterError, did_you_mean
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Floats
 from indistinct.metrics.base import CellMetric, Goal, SummedMetric, mean_per_cell
 from indistinct.parameters import Number, Parameter, check_parameters
 from indistinct.recoding.columns import NO_IMPORTANCE, AnyImportance, Importance, importance_of
 from indistinct.recoding.outputs import PublishedColumn
-from indistinct.schema import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import ParameterError, SchemaError
+from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.metrics.base import Metric
@@ -17,7 +17,6 @@ from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.workload import Workload
 from indistinct.parameters import Parameter
 from indistinct.recoding.outputs import Assignment, PublishedColumn
-from indistinct.schema import did_you_mean
 from indistinct.tables.domain import Domain
 from indistinct.view.cover import Cover
 from indistinct.view.ranges import ranges_of

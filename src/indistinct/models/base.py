@@ -7,13 +7,12 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError
+from indistinct.errors import Feasible, InfeasibleError, ParameterError, SchemaError, did_you_mean
 from indistinct.frequencies.slices import Links
 from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
-from indistinct.schema import did_you_mean
 from indistinct.spelling import spell
 
 # What a test compares: the size of a class, its number of distinct values, the largest share of a value, the entropy,

@@ -14,7 +14,8 @@ import numpy as np
 
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.slices import KNOWN, Slice
-from indistinct.machine.arrays import Codes, Floats, blocks, run_starts, spread, starts_of
+from indistinct.machine.arrays import Codes, Floats, run_starts, starts_of
+from indistinct.machine.threads import blocks, spread
 from indistinct.models import _link_probability_kernels as kernels
 
 # Below this many tuples starting a thread costs more than it saves.

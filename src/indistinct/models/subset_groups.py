@@ -14,7 +14,8 @@ import numpy as np
 
 from indistinct.frequencies._kernels import group_words_by_hash
 from indistinct.frequencies.value import PERSON, Classes
-from indistinct.machine.arrays import Codes, Counts, Mask, blocks, is_large, spread
+from indistinct.machine.arrays import Codes, Counts, Mask
+from indistinct.machine.threads import blocks, is_large, spread
 from indistinct.models import _subset_kernels as kernels
 
 # Groups are counted in one array if it has at most MAX_ARRAY entries, or MAX_ARRAY_PER_CLASS for each class; else group

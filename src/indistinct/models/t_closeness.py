@@ -8,7 +8,7 @@ import numpy as np
 
 from indistinct.errors import ParameterError
 from indistinct.frequencies.value import Classes, Histogram, Key
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Floats, Mask, starts_of
 from indistinct.models.arithmetic import per_class, rows_above, whole_rows

@@ -18,8 +18,7 @@ from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
 from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.ordering import distinct_with_places
-from indistinct.recoding.by_part import ByPart
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByPart, ByRegion, ByRow, Recoding
 from indistinct.recoding.outputs import (
     MAIN,
     SENSITIVE,

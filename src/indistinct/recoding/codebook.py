@@ -18,7 +18,8 @@ from indistinct.document.blocks import ABSENT, Document, document, grid
 from indistinct.document.result import Result
 from indistinct.errors import InputError, SchemaError
 from indistinct.figures import plural
-from indistinct.hierarchy.value import ROOT, Hierarchy
+from indistinct.hierarchy.taxonomy import ROOT
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.label_spans import End, LabelSpan, Texts, kind_of_labels, shows_moments, span_of
 from indistinct.recoding.outputs import ENDS, OR_MISSING, written_members, written_text_range
 from indistinct.schema import where_is

@@ -15,11 +15,11 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import InputError, ParameterError
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.errors import InputError, ParameterError, did_you_mean
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Refused
-from indistinct.schema import did_you_mean
 from indistinct.spelling import spell_value, split, unquote
 from indistinct.tables.domain import Domain, Kind
 

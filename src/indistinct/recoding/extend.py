@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import HierarchyError
-from indistinct.hierarchy.builders import declared_order
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.explicit import declared_order
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.kinds import ByCell, ByColumn, ByRegion, Cuts, RecodedColumn, Recoding, is_tree
 from indistinct.recoding.outputs import PublishedColumn

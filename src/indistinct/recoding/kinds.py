@@ -13,13 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.budget import Budget, parse_budget
+from indistinct.frequencies.passes import KeyTree
 from indistinct.frequencies.structure import Form
-from indistinct.hierarchy.builders import Suppression, declared_order
+from indistinct.hierarchy.builders import Suppression
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Codes, Mask, blocks, is_large, spread
+from indistinct.machine.arrays import Codes, Mask
+from indistinct.machine.threads import blocks, is_large, spread
 from indistinct.recoding import _kernels
+from indistinct.recoding.columns import NO_LEVELS, LevelBounds
 from indistinct.recoding.outputs import RangeForm
-from indistinct.recoding.summary import ColumnSummary
+from indistinct.recoding.stored_parts import PartStore
+from indistinct.recoding.summary import ColumnSummary, Style
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
@@ -409,3 +414,43 @@ def _width(part: Codes) -> str:
     low, high = (int(part.min()), int(part.max())) if part.size else (0, 0)
     kinds = ("<i1", "<i2", "<i4", "<i8")
     return next(kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartColumn:
+    """A quasi-identifier of a recoding by parts: all its values or, where it is `keyed`, the smallest and the largest.
+
+    All keys of the table that it was found on lie from `low` to `high`.
+    """
+
+    domain: Domain
+    keyed: bool
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ByPart(Recoding):
+    """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
+
+    `store` has the parts, None where they are not kept: then there is nothing to apply. Of columns with `levels`, keys
+    are ranks of the values on their least level.
+    """
+
+    quasi: tuple[PartColumn, ...] = ()
+    top: KeyTree | None = None
+    style: Style = field(default_factory=Style)
+    declared: Mapping[str, Hierarchy] = field(default_factory=dict)
+    parts: int = 0
+    levels: LevelBounds = NO_LEVELS
+    store: PartStore | None = field(default=None, compare=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the quasi-identifiers."""
+        return tuple(column.domain.column for column in self.quasi)
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Return the hierarchies that published labels come from."""
+        return dict(self.declared)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from indistinct.hierarchy.value import ROOT
+from indistinct.hierarchy.taxonomy import ROOT
 from indistinct.recoding.outputs import OR_MISSING, WrittenRange, written_ranges
 from indistinct.tables.domain import Kind
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 from indistinct.errors import ParameterError
 from indistinct.frequencies.structure import CLASSES, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Array, Codes, Mask
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain

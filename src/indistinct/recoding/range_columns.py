@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import SchemaError
-from indistinct.hierarchy.value import ROOT
+from indistinct.hierarchy.taxonomy import ROOT
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.label_spans import (
     ALL,

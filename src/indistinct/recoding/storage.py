@@ -22,12 +22,12 @@ from indistinct.errors import HierarchyError, InputError, ParameterError
 from indistinct.hierarchy.registry import hierarchy_from_json
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, empty_large
-from indistinct.recoding.by_part import ByPart, PartStore
-from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByRegion, ByRow, Recoding, parts_of
+from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByPart, ByRegion, ByRow, Recoding, parts_of
+from indistinct.recoding.stored_parts import PartStore
 from indistinct.recoding.validation import check_recoding
 from indistinct.tables.addresses import check_ordinary, read_ordinary
 
-FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 9
+FORMAT, OLDEST, VERSION = "indistinct-recoding", 3, 10
 KINDS: Mapping[str, type[Recoding]] = {
     "by-column": ByColumn,
     "by-region": ByRegion,

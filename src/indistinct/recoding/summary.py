@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import ParameterError
-from indistinct.hierarchy.value import ROOT, Taxonomy
+from indistinct.hierarchy.taxonomy import ROOT, Taxonomy
 from indistinct.machine.arrays import Array, Codes, Floats, Mask, starts_of
 from indistinct.recoding.columns import INTERVALS, NumericForm, NumericForms, QuasiColumn, numeric_forms
 from indistinct.recoding.outputs import (

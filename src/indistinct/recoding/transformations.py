@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
-from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.schema import Role, Schema
 from indistinct.tables.domain import Domain, Kind, kind_of, plain_column
 
 Period = Literal["day", "month", "quarter", "year"]

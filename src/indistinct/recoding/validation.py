@@ -19,13 +19,13 @@ from indistinct.frequencies.encode import pack
 from indistinct.frequencies.slices import share_attributes, sharing_problem
 from indistinct.frequencies.structure import Form
 from indistinct.machine.arrays import Array, Codes
-from indistinct.recoding.by_part import ByPart
 from indistinct.recoding.columns import levels_of
 from indistinct.recoding.kinds import (
     BLOCK,
     ByBucket,
     ByCell,
     ByColumn,
+    ByPart,
     ByRegion,
     ByRow,
     Cuts,
@@ -332,5 +332,7 @@ def _check_top(recoding: ByPart) -> None:
     sound = sound and bool((children > np.tile(places[inner], 2)).all())
     sound = sound and np.array_equal(np.sort(children), places[1:])
     sound = sound and np.array_equal(np.sort(top.left[~inner]), np.arange(recoding.parts))
+    sizes = [None if column.keyed else len(column.domain) for column in recoding.quasi]
+    sound = sound and (top.sets is None or top.sets.is_sound(top.axis, sizes))
     if not sound:
         raise InputError("the recoding cannot be read", hint="it must be a file that indistinct wrote")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from itertools import chain, combinations
 from pathlib import Path
@@ -256,8 +256,11 @@ COUNTED = "Privacy models, counted on the published table"
 COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of their rows"
 
 
-def verdict_grid(stored: JsonValues, *, caption: str | None = None) -> Grid:
-    """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values."""
+def verdict_grid(stored: JsonValues, *, caption: str | None = None, spell: Callable[[str], str] | None = None) -> Grid:
+    """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values.
+
+    `spell` words the specification of a model, which is otherwise shown as it is written on the command line.
+    """
     caption = caption or (COUNTED_PEOPLE if stored.at("people") else COUNTED)
     groups = units_of(stored.at("form"))
     rows: list[tuple[Cell, ...]] = []
@@ -265,7 +268,7 @@ def verdict_grid(stored: JsonValues, *, caption: str | None = None) -> Grid:
         achieved = ", ".join(f"{key} = {_achieved(value)}" for key, value in verdict["achieved"].items())
         rows.append(
             (
-                verdict["model"],
+                verdict["model"] if spell is None else spell(verdict["model"]),
                 stored.figure("verdicts", index, "holds", words=yes_or_no),
                 achieved or "–",
                 "–" if verdict["model"] in CHECKS else stored.figure("verdicts", index, "violating_classes"),

@@ -21,8 +21,8 @@ from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind
-from indistinct.tables.inference import MAX_TEXTS_JUDGED, Notation, likely_notation, mixture_of, spellings
-from indistinct.tables.notation import is_time, plain_numbers
+from indistinct.tables.inference import mixture_of, spellings
+from indistinct.tables.notation import MAX_TEXTS_JUDGED, Notation, is_time, likely_notation, plain_numbers
 from indistinct.tables.opening import where_in
 from indistinct.tables.several import is_delimited
 from indistinct.tables.value import Reading, is_table

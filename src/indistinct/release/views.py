@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.slices import Slice
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn, columns_of

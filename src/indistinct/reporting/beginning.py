@@ -40,7 +40,7 @@ from indistinct.models.registry import parse_model_or_none
 from indistinct.models.words import promise_for_one
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, verdict_grid
-from indistinct.release.guarantee import failed_checks, guarantee_sentence
+from indistinct.release.guarantee import failed_checks, guarantee_sentence, promise_in_words
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
@@ -145,7 +145,8 @@ def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
     if not_here is not None:
         said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
         said = said if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
-        table = verdict_grid(certificate, caption="Privacy models, as the certificate of the file says")
+        caption = "Privacy models, as the certificate of the file says"
+        table = verdict_grid(certificate, caption=caption, spell=promise_in_words)
         return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
     by = "in people, by what is published of their rows" if certificate.at("people") else "on the published table"
     broken = guarantee_sentence(holds=holds, checks=failed_checks(certificate.at("verdicts")))
@@ -154,7 +155,7 @@ def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
     # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
-    return [Notice(said, tone), verdict_grid(certificate), counted_grid(certificate)]
+    return [Notice(said, tone), verdict_grid(certificate, spell=promise_in_words), counted_grid(certificate)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:

@@ -38,7 +38,8 @@ class ColumnShares:
     """The distribution of a column before and after, in few groups; `exact` if no label covers several values.
 
     Where groups are bars of equal width of numbers or dates (days since 1970), `edges` are their ends, and missing
-    values are the group before them.
+    values are the group before them. Labels at the indices of `joined` are no values but names for missing or several
+    ones.
     """
 
     labels: tuple[str, ...]
@@ -49,6 +50,7 @@ class ColumnShares:
     counts: tuple[tuple[int, int], ...] = ()
     edges: tuple[float, ...] = ()
     dates: bool = False
+    joined: frozenset[int] = frozenset()
 
 
 def column_facts(subject: Subject, *, assignment: Assignment | None) -> dict[str, dict[str, Any]]:
@@ -247,8 +249,19 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
             tuple(map(tuple, counts)) if few else (),
             grouped.edges,
             bool(grouped.edges) and column.domain.kind is Kind.DATE,
+            _joined(grouped.of, missing=bool(column.domain.missing)),
         )
     return found
+
+
+def _joined(groups: Codes, *, missing: bool) -> frozenset[int]:
+    """Return the groups that hold missing values, which come first in a domain, or several values.
+
+    >>> sorted(_joined(np.array([0, 1, 2, 2]), missing=True))
+    [0, 2]
+    """
+    several = np.flatnonzero(np.bincount(groups) > 1).tolist()
+    return frozenset([*several, *groups[: int(missing)].tolist()])
 
 
 def texts_of(domain: Domain) -> tuple[str, ...]:
@@ -333,7 +346,7 @@ def _label_of(members: Sequence[str]) -> str:
 
 def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:
     ends = [np.flatnonzero(groups == group)[[0, -1]] for group in range(int(groups.max()) + 1)]
-    return tuple(texts[low] if low == high else f"{texts[low]} to {texts[high]}" for low, high in ends)
+    return tuple(texts[low] if low == high else f"{texts[low]} – {texts[high]}" for low, high in ends)
 
 
 def _bars_of_equal_width(domain: Domain, missing: int) -> _Groups:

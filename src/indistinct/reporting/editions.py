@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, Literal, get_args
 
 from indistinct.document.blocks import JsonValues, Notice, Section
-from indistinct.errors import InputError, ParameterError
+from indistinct.errors import InputError, ParameterError, did_you_mean
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.verdict import Figures, Verdict, subsets_promised, verdict_of
 from indistinct.evaluation.verdict_line import Line
@@ -25,7 +25,6 @@ from indistinct.release.published import Published
 from indistinct.reporting.columns import AS_IT_IS, published_codes
 from indistinct.reporting.facts import NOT_COUNTED, Facts
 from indistinct.reporting.subject import Subject
-from indistinct.schema import did_you_mean
 
 Edition = Literal["internal", "external"]
 EDITIONS: tuple[Edition, ...] = ("internal", "external")

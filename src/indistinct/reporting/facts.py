@@ -242,7 +242,7 @@ def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
     given, questions = found.subject.published, found.subject.questions
     if questions.attacks is not None:
         found.add("attack", questions.attacks)
-        return [AttackFigures.of(each) for each in questions.attacks["outcomes"]]
+        return AttackFigures.all_of(questions.attacks)
     sample = SAMPLE_ROWS if given.raw is not None and given.raw.rows > MAX_ROWS_ATTACKED else None
     outcomes = found.attempt(
         "attack",

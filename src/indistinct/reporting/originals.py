@@ -9,7 +9,7 @@ import pyarrow as pa
 from indistinct.errors import InputError, OriginalError
 from indistinct.figures import number
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.recoding.columns import columns_of
 from indistinct.release.verification.evidence import require_columns
 from indistinct.reporting.subject import Subject

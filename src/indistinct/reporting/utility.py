@@ -108,7 +108,15 @@ def _distributions(facts: Facts) -> list[Block]:
         svg = draw_distributions(facts.distributions, title=title)
         blocks.append(Picture(title, words + _farthest(found), svg))
     for name, each in list(facts.shares.items())[:MAX_PICTURES]:
-        svg = draw_shares(name, each.labels, before=each.before, after=each.after, edges=each.edges, dates=each.dates)
+        svg = draw_shares(
+            name,
+            each.labels,
+            before=each.before,
+            after=each.after,
+            edges=each.edges,
+            dates=each.dates,
+            joined=each.joined,
+        )
         far = max(abs(b - a) for b, a in zip(each.before, each.after, strict=True))
         title = f"Distribution of {name} before and after"
         words = f"{title}: {number(len(each.labels))} groups of values; the largest difference is {percent(far)}."

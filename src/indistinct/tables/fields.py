@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.machine.arrays import Codes, empty_large, is_large, spread, starts_of, workers
+from indistinct.machine.arrays import Codes, empty_large, starts_of
+from indistinct.machine.threads import is_large, spread, workers
 from indistinct.tables import _field_kernels as kernels
 from indistinct.tables.row_groups import of_one_width
 

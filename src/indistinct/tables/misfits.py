@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.tables.inference import likely_notation
+from indistinct.tables.notation import likely_notation
 
 MAX_LINES_NAMED = 5
 

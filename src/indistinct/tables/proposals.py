@@ -13,18 +13,9 @@ import pyarrow.compute as pc
 from indistinct.errors import InputError
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
-from indistinct.tables.inference import (
-    FEW,
-    KINDS,
-    MAX_TEXTS_JUDGED,
-    Notation,
-    are_dates,
-    convert_values,
-    likely_notation,
-    mixture_of,
-)
+from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
 from indistinct.tables.marks import are_marks, date_marks, is_mark, number_marks
-from indistinct.tables.notation import is_future, moments
+from indistinct.tables.notation import FEW, MAX_TEXTS_JUDGED, Notation, is_future, likely_notation, moments
 from indistinct.tables.opening import open_table
 from indistinct.tables.several import is_delimited
 from indistinct.tables.value import Reading, Table

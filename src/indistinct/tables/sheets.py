@@ -16,9 +16,8 @@ from xml.sax.saxutils import unescape
 
 import pyarrow as pa
 
-from indistinct.errors import InputError, MissingExtraError
+from indistinct.errors import InputError, MissingExtraError, did_you_mean
 from indistinct.machine.memory import is_memory
-from indistinct.schema import did_you_mean
 from indistinct.tables.binary_workbooks import BOOK, count_merged_areas
 from indistinct.tables.evidence import framed_marks
 from indistinct.tables.extents import ARCHIVE_ERRORS

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Protocol, TypedDict, TypeGuard, Unpack
 
 import pyarrow as pa
 
-from indistinct.errors import InputError, ParameterError
-from indistinct.schema import did_you_mean, where_is
+from indistinct.errors import InputError, ParameterError, did_you_mean
+from indistinct.schema import where_is
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.notation import check_format, check_marks, is_run_of_digits
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, assert_never
 import numpy as np
 import pyarrow as pa
 
-from indistinct.hierarchy.value import ROOT
+from indistinct.hierarchy.taxonomy import ROOT
 from indistinct.machine.arrays import Codes, starts_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.label_spans import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import InputError, OriginalError, SchemaError
+from indistinct.errors import InputError, OriginalError, SchemaError, did_you_mean
 from indistinct.frequencies.count import Counted, histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
@@ -20,7 +20,7 @@ from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.label_spans import Texts, parse_value, rows_of_outputs
 from indistinct.recoding.outputs import ENDS, Assignment, PublishedColumn
 from indistinct.recoding.summary import Bounds, meeting_levels, node_summary, published_as, summarize_ranges
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, kind_of
 from indistinct.view.cover import Cover
 from indistinct.view.meanings import (

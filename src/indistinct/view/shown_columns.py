@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from indistinct.errors import InputError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy.builders import Order, declared_order
-from indistinct.hierarchy.explicit import Explicit
-from indistinct.hierarchy.value import ROOT, Hierarchy
+from indistinct.hierarchy.explicit import Explicit, Order, declared_order
+from indistinct.hierarchy.taxonomy import ROOT
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.recoding.label_spans import (

@@ -5,9 +5,11 @@ no longer needed is stopped.
 """
 
 import asyncio
+import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
@@ -35,6 +37,13 @@ class Chore:
     def is_same(self, other: "Chore") -> bool:
         """Return whether another chore would find the same."""
         return self.name == other.name and bool(self.rests_on == other.rests_on)
+
+
+def remove_other_folders(folder: Path, kept: Collection[Path]) -> None:
+    """Remove the folders in a folder of releases that no result leads to."""
+    for each in folder.glob("*"):
+        if each not in kept:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 class Background:

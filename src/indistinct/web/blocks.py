@@ -1,9 +1,12 @@
-"""Sections of a report on the page: the same words, tables and pictures, drawn with the parts of the page."""
+"""Sections of a report, and what a search is asked for, drawn with the parts of the web app."""
 
 from collections.abc import Sequence
 
 from indistinct.document.blocks import Block, Code, Grid, Listing, Notice, Paragraph, Picture, Section, Terms
 from indistinct.web import parts
+from indistinct.web.language import Own, translate
+
+ASKED = "What is searched for"
 
 
 def draw_section(section: Section, *, closed: bool = False) -> None:
@@ -49,3 +52,17 @@ def draw_list(items: Sequence[str]) -> None:
     with parts.tag("ul"):
         for each in items:
             parts.tag("li", each)
+
+
+def draw_asked(requests: Sequence[tuple[str, Sequence[str], str]]) -> None:
+    """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
+    with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
+        parts.heading(ASKED, level=3)
+        with parts.tag("dl", classes="facts"):
+            for label, words, step in requests:
+                with parts.tag("div"):
+                    parts.tag("dt", label)
+                    with parts.tag("dd"):
+                        for each in words:
+                            parts.tag("span", Own(f"{translate(each).rstrip('.')}. "))
+                        parts.link("Change", f"/{step}", label=f"Change: {label}")

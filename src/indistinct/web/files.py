@@ -160,3 +160,25 @@ def attachment(name: str) -> str:
     "attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.csv"
     """
     return f"attachment; filename*=UTF-8''{quote(safe_name(name), safe='')}"
+
+
+def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path:
+    """Return where a path leads that a steward typed; it must be inside the folder of the server."""
+    folder = session.settings.folder
+    if not given.strip():
+        raise TaskError("name a file", hint=FROM_FOLDER)
+    try:
+        path = (folder / given.strip()).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise TaskError("this is no path of a file", hint="check how it is written") from None
+    if not path.is_relative_to(folder):
+        raise TaskError(
+            "this path leads out of the folder that the server may read",
+            hint=f"it may read {folder}; start it with --folder for another one",
+        )
+    if path.is_dir() and not folders:
+        raise TaskError("this is a folder", hint="name one file in it")
+    return path
+
+
+FROM_FOLDER = "a path from the folder in which the server was started"

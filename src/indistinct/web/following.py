@@ -1,7 +1,6 @@
-"""What follows from a release by itself: its risk, attacks, analyses, other solutions, and then reports."""
+"""A search, and what follows from its release by itself: risk, attacks, analyses, other solutions, and then reports."""
 
 import secrets
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,9 @@ from indistinct.evaluation.attack.base import Attack
 from indistinct.evaluation.attack.registry import EVERY_ATTACK
 from indistinct.job.policy import Policy
 from indistinct.release.writing.delimited import Writing
-from indistinct.web.as_code import portable
-from indistinct.web.background import Chore
+from indistinct.web.as_code import NO_PROMISE, SAY_WHAT_HOLDS, portable
+from indistinct.web.background import Chore, remove_other_folders
+from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.standing import (
     ATTACKS,
@@ -25,13 +25,14 @@ from indistinct.web.standing import (
 from indistinct.web.tasks.exploring import key_of_solutions, solve
 from indistinct.web.tasks.releasing import prepare
 from indistinct.web.tasks.risks import assess_release, attack_release
-from indistinct.web.tasks.searching import release_name
+from indistinct.web.tasks.searching import release_name, search
 from indistinct.web.tasks.usefulness import analyze_release
+from indistinct.web.worker import TaskError
 
 ANALYSES, SOLUTIONS, PREPARED = "analyses", "solutions", "prepared"
 """Under these names a session keeps a study's analyses, other solutions, and the files that leave with reports."""
-SECONDS, LONGER = 15.0, 120.0
-"""So long attacks take by themselves, and where the steward asks for more."""
+SECONDS, LONGER, ROWS_IN_A_SECOND = 15, 120, 25_000
+"""So long attacks take by themselves, and where the steward asks for more, and how many rows need a second more."""
 
 
 def follow(session: Session) -> None:
@@ -49,7 +50,7 @@ def fresh_release(session: Session) -> Any:
 
 def chores_for(session: Session, made: Any) -> list[Chore]:
     """Return everything that follows from a release."""
-    chosen, policy, rows = risk_choices(session), session.policy, made["original_rows"] or made["rows"]
+    chosen, policy, rows = risk_choices(session), session.policy, rows_of(made)
     if policy is None:
         return []
     size = chosen["population_size"]
@@ -79,10 +80,24 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
     return found
 
 
+def rows_of(made: Any) -> int:
+    """Return how many rows a release was made of, as far as it is known."""
+    return int(made["original_rows"] or made["rows"])
+
+
+def attack_seconds(rows: int, *, longer: bool) -> int:
+    """Return how long attacks on a table may take: reading a large one takes its part of the time.
+
+    >>> attack_seconds(5_000, longer=False), attack_seconds(1_000_000, longer=True)
+    (15, 160)
+    """
+    return (LONGER if longer else SECONDS) + rows // ROWS_IN_A_SECOND
+
+
 def attack_chore(session: Session, made: Any) -> Chore:
     """Return the attacks on a release."""
     chosen = risk_choices(session)
-    seconds = LONGER if chosen["longer"] else SECONDS
+    seconds = attack_seconds(rows_of(made), longer=chosen["longer"])
     options = {"attacks": attack_names(chosen), "seconds": seconds, "beside": chosen["beside"]}
     about = key_of_attacks(session, made)
     return Chore(ATTACKS, "Attacks", about, attack_release, (session.policy, made["files"]), options, seconds)
@@ -95,7 +110,7 @@ def key_of_analyses(policy: Policy, made: Any) -> Any:
 
 def analysis_chore(policy: Policy, made: Any) -> Chore:
     """Return the analyses of the policy on the release."""
-    about, rows = key_of_analyses(policy, made), made["original_rows"] or made["rows"]
+    about, rows = key_of_analyses(policy, made), rows_of(made)
     return Chore(ANALYSES, "Analyses", about, analyze_release, (policy, made["files"]), seconds=3 + rows / 10_000)
 
 
@@ -129,7 +144,8 @@ def prepare_chore(session: Session, made: Any) -> Chore:
 
     def later() -> dict[str, Any]:
         outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
-        _tidy(session, folder)
+        prepared = session.result(PREPARED)
+        remove_other_folders(folder, {prepared["downloads"]["table"].parent} if prepared else set())
         return {} if outcomes is None else {"attacks": outcomes["found"]}
 
     rows = made["rows"]
@@ -143,14 +159,6 @@ def prepare_chore(session: Session, made: Any) -> Chore:
         seconds=3 + rows / 8_000,
         later=later,
     )
-
-
-def _tidy(session: Session, folder: Path) -> None:
-    found = session.result(PREPARED)
-    kept = None if not found else found["downloads"]["table"].parent
-    for each in folder.glob("*"):
-        if each != kept:
-            shutil.rmtree(each, ignore_errors=True)
 
 
 def writes_again(policy: Any, made: Any) -> bool:
@@ -178,3 +186,51 @@ def files_to_take(session: Session) -> dict[str, Path]:
     files = made["files"]
     second = {"second": files["others"][0]} if files["others"] else {}
     return {"table": files["table"], **second, "certificate": files["certificate"]}
+
+
+SEARCHING = "Search"
+
+
+def promises_nothing(policy: Policy) -> bool:
+    """Return whether neither a model nor the algorithm says what must hold."""
+    return policy.model is None and policy.algorithm.promise() is None
+
+
+def begin_search(session: Session) -> None:
+    """Begin to publish by the current job; what was published before stays until the new release is whole.
+
+    Each search writes into a folder of its own under `release`. Folders to which no undo leads are deleted.
+    """
+    policy = session.require_job()
+    if promises_nothing(policy):
+        raise TaskError(NO_PROMISE, hint=SAY_WHAT_HOLDS)
+
+    def then(made: dict[str, Any]) -> None:
+        session.keep(RELEASED, made, rests_on=job_of(policy))
+        follow(session)
+
+    folder = session.folder / RELEASED
+    session.begin(
+        SEARCHING,
+        search,
+        policy,
+        folder / secrets.token_hex(4),
+        then=then,
+        lastly=lambda: remove_other_folders(folder, session.kept_releases()),
+        at=("search", "search"),
+    )
+
+
+def require_rest(screen: Screen) -> None:
+    """Raise while a long task runs or a field is not valid, before anything is changed for another task."""
+    screen.session.require_rest()
+    screen.session.require_valid()
+
+
+def take_change(screen: Screen, policy: Policy) -> None:
+    """Take over a changed job; where there was a release, it is searched again, so that its effect is seen."""
+    require_rest(screen)
+    searched = screen.session.result(RELEASED) is not None
+    screen.change(policy)
+    if searched:
+        begin_search(screen.session)

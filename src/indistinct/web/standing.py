@@ -13,9 +13,9 @@ from indistinct.spelling import arguments_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 
-RELEASED, INSPECTED, RISK, ATTACKS = "release", "inspection", "risk", "attacks"
-"""Under these names a session keeps what a search published, what a first look at the table found, and what an
-assessment and attacks found of the release."""
+RELEASED, INSPECTED, STARTER, RISK, ATTACKS = "release", "inspection", "starter", "risk", "attacks"
+"""Under these names a session keeps what a search published, what a first look at the table found, the first policy,
+and what an assessment and attacks found of the release."""
 RISK_CHOICES = "risk-choices"
 MEANING = {
     "tables": "Tables about the same people, published together.",
@@ -110,8 +110,7 @@ def check_release(session: Session, made: Mapping[str, Any]) -> Verdict:
     """Return the verdict on a release, of its assessment and its attacks, and how many of its checks have an answer."""
     keys = {RISK: key_of_risk(session, made), ATTACKS: key_of_attacks(session, made)}
     there = {name: session.result(name) for name, key in keys.items() if session.is_fresh(name, key)}
-    outcomes = there[ATTACKS]["found"]["outcomes"] if ATTACKS in there else None
-    attacks = None if outcomes is None else [AttackFigures.of(each) for each in outcomes]
+    attacks = AttackFigures.all_of(there[ATTACKS]["found"]) if ATTACKS in there else None
     figures = there[RISK]["figures"] if RISK in there else made["figures"]
     verdict = verdict_of(figures, profile_of(session), attacks=attacks)
     sizes = {RISK: 1 if verdict.gate is None else len(verdict.gate.lines), ATTACKS: 1}

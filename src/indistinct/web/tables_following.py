@@ -1,7 +1,6 @@
 """What a job on several tables found, what it rests on, and what follows from it by itself."""
 
 import secrets
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from indistinct.budget import NO_BUDGET
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.web.as_code import tables_policy_text
-from indistinct.web.background import Chore
+from indistinct.web.background import Chore, remove_other_folders
 from indistinct.web.sessions import Session
 from indistinct.web.tables_job import TablesJob
 from indistinct.web.tables_standing import JUDGED, KNOWN_ROWS, LOOK, MADE, fresh_tables
@@ -80,17 +79,14 @@ def begin_tables_search(session: Session) -> None:
         job.policy,
         folder / secrets.token_hex(4) / "release",
         then=then,
-        lastly=lambda: _tidy(session, folder),
+        lastly=lambda: _remove_older(session, folder),
         at=("search", "search"),
     )
 
 
-def _tidy(session: Session, folder: Path) -> None:
-    """Remove every release but the newest."""
+def _remove_older(session: Session, folder: Path) -> None:
     made = session.result(MADE)
-    for each in folder.glob("*"):
-        if made is None or each != made["folder"].parent:
-            shutil.rmtree(each, ignore_errors=True)
+    remove_other_folders(folder, {made["folder"].parent} if made else set())
 
 
 def take_tables(session: Session, job: TablesJob, *, name: str, key: str) -> None:

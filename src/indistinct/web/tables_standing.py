@@ -5,7 +5,7 @@ from typing import Any
 
 from indistinct.evaluation.verdict import Verdict
 from indistinct.figures import number, percent
-from indistinct.linked.report import verdict_of_certificate
+from indistinct.linked.certificate import verdict_of_certificate
 from indistinct.web.sessions import Session
 
 LOOK, KNOWN_ROWS, MADE, JUDGED = "tables-look", "tables-known", "tables-release", "tables-judged"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from indistinct.errors import ParameterError
 from indistinct.hierarchy import Explicit, Hierarchy
+from indistinct.hierarchy.taxonomy import ROOT
 from indistinct.hierarchy.trees import Row, nest
-from indistinct.hierarchy.value import ROOT
 
 Rows = tuple[Row, ...]
 

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.bucket import anatomy
 from indistinct.algorithms.bucket.anatomy import Anatomy, anatomize
-from indistinct.algorithms.bucket.multiset import Multiset
+from indistinct.algorithms.bucket.slicing import Multiset
 from indistinct.errors import InfeasibleError, InputError, ParameterError, SchemaError
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
 from indistinct.testing.bucket_reference import read_multisets, read_sliced

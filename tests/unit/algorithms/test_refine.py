@@ -11,8 +11,8 @@ from indistinct.algorithms.base import Problem
 from indistinct.algorithms.cluster import refine_charges as module
 from indistinct.algorithms.cluster import refine_search as search
 from indistinct.algorithms.cluster.refine import Refine
-from indistinct.algorithms.cluster.refine_charges import METRICS, cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
+from indistinct.algorithms.cluster.two_level import METRICS, cell_metric
 from indistinct.engines import count_source
 from indistinct.errors import ParameterError
 from indistinct.frequencies.count import Request

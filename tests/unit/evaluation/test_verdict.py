@@ -11,7 +11,9 @@ import pytest
 import indistinct as ind
 from indistinct.engines import open_source
 from indistinct.engines.groups import MAX_CELLS_AT_ONCE
+from indistinct.evaluation.assess.assess import attack_figures
 from indistinct.evaluation.assess.profiles import Internal, Licensed, Public
+from indistinct.evaluation.attack.attack import Outcomes
 from indistinct.evaluation.verdict import AttackFigures, Figures, figures_of_certificate, verdict_of
 from indistinct.evaluation.verdict_line import Kind, Line, words_of
 from indistinct.frequencies import singled_out as counting
@@ -118,6 +120,26 @@ def test_attacks_count_if_they_were_run():
     assert states(verdict_of(figures(), Internal(), attacks=[WON]), "attack") == ["warning"]
     assert states(verdict_of(figures(), Public(), attacks=[LOST]), "attack") == ["passed"]
     assert states(verdict_of(figures(), Public(), attacks=[]), "attack") == ["not checked"]
+
+
+def test_an_attack_that_was_not_through_is_never_good():
+    """A busy machine must not make a release look safer than an idle one."""
+    late = AttackFigures("skewness", succeeds=None)
+    told = verdict_of(figures(), Public(), attacks=[LOST, late, replace(late, attack="downcoding")])
+    assert (told.state, told.tone, told.open) == ("passed", "warning", ())
+    assert told.sentence == "The release passes the profile public; 2 attacks were not through in time."
+    assert "passed: the attack that was tried does not beat chance" in told.sentences
+    assert "not checked: 2 attacks were not through in time" in told.sentences
+    none = verdict_of(figures(), Public(), attacks=[late])
+    assert states(none, "attack") == ["not checked"]
+    assert none.sentence == "The release passes the profile public; 1 attack was not through in time."
+    won = verdict_of(figures(), Public(), attacks=[WON, late])
+    assert won.sentence == "The release FAILS the profile public."
+    assert "not checked: 1 attack was not through in time" in won.sentences
+    done = {"attack": "homogeneity", "succeeds": False, "beyond_chance": -0.1}
+    assert AttackFigures.all_of({"outcomes": [done], "left_out": ["skewness"]}) == [LOST, late]
+    outcomes = Outcomes((), {}, ("skewness",), 15.0, None)
+    assert attack_figures(outcomes) == [late]
 
 
 def test_one_is_called_what_it_is():

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indistinct.frequencies.encode import BITS_PER_WORD, distinct_codes, group_rows, pack
-from indistinct.machine import arrays
 from indistinct.machine.arrays import run_starts
 from indistinct.machine.ordering import sort_words
 
@@ -56,7 +55,7 @@ def test_runs():
 @pytest.mark.parametrize("rows", [0, 1, 2, 6, 1001])
 def test_sorting_by_several_threads(monkeypatch, threads, rows):
     words = np.random.default_rng(3).integers(0, 50, rows).astype(np.uint64)
-    monkeypatch.setattr(arrays, "LARGE_ROWS", 1)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
     monkeypatch.setenv("INDISTINCT_THREADS", str(threads))
     assert sort_words(words.copy()).tolist() == sorted(words.tolist())
     grouping = group_rows([words], [50])

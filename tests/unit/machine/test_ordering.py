@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import indistinct.machine.arrays
+import indistinct.machine.threads
 from indistinct.frequencies.count import group_encoded
 from indistinct.frequencies.encode import encode_column, group_rows
 from indistinct.machine.ordering import distinct, distinct_with_places, order_numbers, text_order
@@ -20,7 +20,7 @@ from indistinct.recoding.kinds import digest_parts
 def small_is_large():
     """Take the way of large arrays for all but the smallest."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indistinct.machine.arrays, "LARGE_ROWS", 4)
+        patch.setattr(indistinct.machine.threads, "LARGE_ROWS", 4)
         yield
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import indistinct.metrics as metrics
 from indistinct.errors import HierarchyError, ParameterError
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.metrics import (
     GCP,
     NCP,

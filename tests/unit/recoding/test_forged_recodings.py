@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.recoding.kinds import Cuts
-from indistinct.recoding.storage import recoding_from_json, recoding_to_json
+from indistinct.recoding.storage import VERSION, recoding_from_json, recoding_to_json
 from indistinct.recoding.validation import check_recoding
 
 RNG = np.random.default_rng(0)
@@ -253,7 +253,7 @@ FORGERIES = {
     ),
     "version true": ("mondrian", put("version", True)),
     "version 0": ("mondrian", put("version", 0)),
-    "version 10": ("mondrian", put("version", 10)),
+    "the next version": ("mondrian", put("version", VERSION + 1)),
     "arrays elsewhere": ("mondrian", put("arrow", "0" * 64)),
     "an array elsewhere": ("mondrian", put("values", {"shape": [1, 2], "array": 0})),
     "an unknown form": ("anatomy:l=3", put("form", "circles")),

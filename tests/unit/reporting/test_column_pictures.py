@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.drawing.class_sizes import draw_column_sets, draw_risks
+from indistinct.document.catalogue import read_catalogue
+from indistinct.document.translation import Translation
+from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_risks
 from indistinct.drawing.shares import draw_shares
 from indistinct.frequencies.encode import encode_column
 from indistinct.reporting.column_sets import column_set_facts
@@ -144,6 +146,33 @@ def test_a_histogram_says_what_is_missing():
     drawn = draw_shares("age", ["missing", "0 to 5", "5 to 10"], before=[0.2, 0.5, 0.3], after=[0.1, 0.6, 0.3],
                         edges=[0.0, 5.0, 10.0])  # fmt: skip
     assert "missing: 20 % before, 10 % after" in "".join(words_in(drawn))
+
+
+def test_names_for_missing_and_several_values_are_in_italics_and_translated():
+    """A value that is called like one of them is no such name, and stays."""
+    values = [None, None, "missing", *(f"v{place}" for place in range(20)), "v0", "v0"]
+    found = shares(pa.array(values))
+    assert {found.labels[place] for place in found.joined} == {"missing", f"{len(found.labels) - 1} others"}
+    drawn = draw_shares("value", found.labels, before=found.before, after=found.after, joined=found.joined)
+    assert re.findall(r'font-style="italic"[^>]*>([^<]*)', drawn) == ["missing", "11 others"]
+    german = Translation(read_catalogue("de")).drawing(drawn, values=True)
+    assert {"fehlend", "11 weitere", "missing", "v0"} <= set(words_in(german))
+    assert "missing" not in re.findall(r'font-style="italic"[^>]*>([^<]*)', german)
+
+
+def test_the_name_of_k_is_above_the_bars():
+    drawn = draw_class_sizes({"after": {12: 5, 13: 5}}, k=12)
+    place = re.search(r'translate\([-\d.]+,([-\d.]+)\)"[^>]*>k = 12', drawn)
+    assert float(place[1]) < 0, "the plot begins at 0"
+
+
+def test_pictures_of_columns_are_as_wide_as_each_other():
+    """Next to each other their letters have one size, whatever is drawn."""
+    numbers = draw_shares("age", ["0", "1"], before=[0.4, 0.6], after=[0.5, 0.5], edges=[0.0, 5.0, 10.0])
+    dates = draw_shares("day", ["0", "1"], before=[0.4, 0.6], after=[0.5, 0.5], edges=[0.0, 31.0, 59.0], dates=True)
+    long = draw_shares("job", ["m", "a very long name of a value"], before=[0.4, 0.6], after=[0.5, 0.5])
+    widths = [float(re.search(r'width="([\d.]+)"', each)[1]) for each in (numbers, dates, long)]
+    assert max(widths) - min(widths) <= 8
 
 
 def test_the_report_says_the_verdict_and_the_risk_first_and_its_digests_last(patients):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import indistinct.machine.arrays
+import indistinct.machine.threads
 import indistinct.tables.fields
 from indistinct.release.writing.files import write_table
 from indistinct.release.writing.formats import _in_one_pass, read_as_written
@@ -20,7 +20,7 @@ CELLS = st.none() | st.lists(PIECES, max_size=4).map("".join)
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
     """Read small files as large ones are read, in small blocks."""
-    monkeypatch.setattr(indistinct.machine.arrays, "LARGE_ROWS", 0)
+    monkeypatch.setattr(indistinct.machine.threads, "LARGE_ROWS", 0)
     monkeypatch.setattr(indistinct.tables.fields, "BLOCK_BYTES", 256)
     monkeypatch.setattr(indistinct.tables.fields, "INITIAL_FIELDS", 2)
 

@@ -10,8 +10,8 @@ import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
 from indistinct.inspection.inspect import inspect
-from indistinct.tables.inference import likely_notation
 from indistinct.tables.marks import is_mark, number_marks
+from indistinct.tables.notation import likely_notation
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError
 from indistinct.inspection.inspect import inspect
-from indistinct.tables.inference import likely_notation
+from indistinct.tables.notation import likely_notation
 
 SCHEMA = ind.Schema(quasi=["q"], sensitive=["s"])
 

@@ -21,9 +21,9 @@ from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role
 from indistinct.tables import Reading
 from indistinct.web import deciding
+from indistinct.web.files import allowed_path
 from indistinct.web.sessions import Session, Settings
 from indistinct.web.steps.columns import protection
-from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks import columns as tasks
 from indistinct.web.tasks.looking import Allowed, Look, MissingTable, Sheets, look, look_by_policy, preview
 from indistinct.web.worker import Desk, TaskError

@@ -43,6 +43,7 @@ from indistinct.web.tasks.risks import assess_release
 from indistinct.web.tasks.searching import search
 from indistinct.web.tasks.treatments import (
     join_rare,
+    join_values,
     suggest_coarser,
 )
 from indistinct.web.worker import Desk
@@ -279,6 +280,9 @@ def test_rare_values_are_joined_and_the_joined_ones_are_not_rare():
     joined = join_rare(column)
     assert {row[1] for row in joined.rows} == {"a", "b", "other"}
     assert join_rare(pa.chunked_array([["a"] * 9 + ["b"] * 6 + ["c"]])) is None, "one joined value stays unique"
+    one = {"a": 900, "b": 800, "c": 7}
+    assert join_values(one, least=10) is None, "one value alone would only be called otherwise"
+    assert join_values(one | {"d": 3}, least=10) is not None
     taken = pa.chunked_array([["other"] * 9 + ["b"] * 6 + list("cdefgh")])
     assert {row[1] for row in join_rare(taken).rows} == {"other", "b", "other values"}
 

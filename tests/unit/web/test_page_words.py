@@ -12,15 +12,14 @@ from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.models.registry import MODELS
 from indistinct.models.words import words_of
-from indistinct.release.guarantee import TRANSFORMED
-from indistinct.release.verification.verify import SETS_SHARED
+from indistinct.release.guarantee import SETS_SHARED, TRANSFORMED, promise_in_words
 from indistinct.schema import Role, Schema
 from indistinct.web.deciding import find_unprotected
 from indistinct.web.parameters import FieldError, build_value
 from indistinct.web.sessions import Session, Settings, job_of
 from indistinct.web.standing import MEANING, standing
 from indistinct.web.steps.columns import describe_role
-from indistinct.web.steps.found_release import as_sentence, promise_in_words
+from indistinct.web.steps.found_release import as_sentence
 from indistinct.web.steps.search import promises_nothing
 
 SCHEMA = Schema(quasi=["age"], sensitive=["disease", "cost"])

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, did_you_mean
 from indistinct.frequencies.slices import joins_of, sharing_problem
 from indistinct.machine.arrays import Floats
-from indistinct.schema import did_you_mean
 
 Columns = tuple[tuple[str, ...], ...]
 _ONE_COLUMN = "slicing into one column publishes the table unmodified"

@@ -403,3 +403,43 @@ def generalize_slices(
         recodings.append(recoding)
         class_ids[index] = assign(projected, recoding).class_ids[cells]
     return tuple(recodings), class_ids
+
+
+@dataclass(frozen=True, slots=True)
+class Multiset(Bucketization):
+    """Buckets as slicing finds them, published as multisets such as `22:2,33:1,52:1`.
+
+    `size` is the least number of rows in a bucket; `try_all_dims` tries all attributes for a split and not only the
+    widest.
+
+    Guarantees: every bucket is l-diverse, and its multisets are exact.
+    """
+
+    name: ClassVar[str] = "multiset"
+    words: ClassVar[AlgorithmWords] = AlgorithmWords(
+        "Values of each group, counted", "Publishes which values each bucket has, and how often."
+    )
+    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(local=True, reusable=False, buckets=True)
+    l: Annotated[int, DIVERSITY]
+    size: Annotated[int, BUCKET_SIZE] = 1
+    try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
+
+    def promise(self) -> Model:
+        """The promise: buckets are l-diverse and have at least `size` rows."""
+        return self._slicing().promise()
+
+    def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
+        """Return one slice for each attribute."""
+        names = (*schema.quasi, *schema.insensitive, *schema.sensitive)
+        return Buckets("multiset", tuple((name,) for name in names))
+
+    def _slicing(self) -> Slicing:
+        return Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
+
+    def search(self, problem: Problem) -> ByBucket:
+        """Return the recoding that publishes multisets."""
+        if not problem.sensitive:
+            raise SchemaError(
+                "multiset generalization needs a sensitive column", hint="slicing works without one: slicing:size=10"
+            )
+        return self._slicing().bucketed(problem, form="multiset")

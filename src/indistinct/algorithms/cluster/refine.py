@@ -14,11 +14,10 @@ from typing import Annotated, ClassVar
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.kaca import KACA
 from indistinct.algorithms.cluster.mdav import MDAV
-from indistinct.algorithms.cluster.refine_charges import cell_metric
 from indistinct.algorithms.cluster.refine_search import LocalSearch
 from indistinct.algorithms.cluster.top_down import TopDown
 from indistinct.algorithms.cluster.top_down_kaca import TopDownKACA
-from indistinct.algorithms.cluster.two_level import TwoLevel
+from indistinct.algorithms.cluster.two_level import TwoLevel, cell_metric
 from indistinct.algorithms.parameters import METRIC, START
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.frequencies.value import Key

@@ -1,35 +1,21 @@
 """Tables of what a metric charges the classes of a local search, so that no recoding is built to compute a cost."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from indistinct.algorithms.cluster._refine_kernels import LINE, PAIRS, SET, TREE, Charges
 from indistinct.algorithms.partition._by_loss_kernels import BITS
-from indistinct.errors import ParameterError
 from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.metrics.base import CellMetric
-from indistinct.metrics.registry import parse_metric
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.outputs import PublishedColumn
 from indistinct.recoding.summary import floor_of, meeting_levels
 
 # Domains of up to this number of values have a table with the charge of every pair of values.
 PAIRS_UP_TO = 512
-METRICS = ("gcp", "ncp", "loss", "iloss", "distortion", "precision")
-"""The metrics that are sums over cells, which local search can minimize."""
 BY_LEVEL = ("distortion", "precision")
-
-
-def cell_metric(text: str) -> CellMetric:
-    """Return the metric of a text; raise `ParameterError` unless local search can minimize it."""
-    metric = parse_metric(text)
-    if metric.name not in METRICS:
-        raise ParameterError(
-            f"a local search cannot lower {metric.name}, which is no sum over cells", hint=f"use {', '.join(METRICS)}"
-        )
-    return cast("CellMetric", metric)
 
 
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:

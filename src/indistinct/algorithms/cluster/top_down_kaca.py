@@ -14,7 +14,8 @@ from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, SCHEME, STUB
 from indistinct.errors import ParameterError
 from indistinct.frequencies.pieces import Pieces, join_pieces
-from indistinct.machine.arrays import Codes, spread, workers
+from indistinct.machine.arrays import Codes
+from indistinct.machine.threads import spread, workers
 from indistinct.metrics.loss import Scheme
 from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.kinds import Recoding

@@ -16,7 +16,7 @@ from indistinct.algorithms.base import TreeProblem
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy.explicit import check_rooted
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.metrics.loss import Scheme, step_costs
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance

@@ -12,20 +12,22 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, cast
 
 import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
-from indistinct.algorithms.cluster.refine_charges import at_level, cell_metric
+from indistinct.algorithms.cluster.refine_charges import at_level
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
 from indistinct.algorithms.parameters import BETA, METRIC, SCHEME, STUB
+from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, Floats, starts_of
 from indistinct.metrics.base import CellMetric
 from indistinct.metrics.loss import Distortion, Scheme
+from indistinct.metrics.registry import parse_metric
 from indistinct.metrics.weighted import weigh_metric
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
@@ -38,6 +40,8 @@ LIFT_LIMIT = 1 << 14
 # are skipped, about ten seconds. COST_OF_MODEL: how many times longer a grouping takes where a model judges it.
 LIFTS_PER_REPORT, MAX_CELL_LIFTS, COST_OF_MODEL = 1 << 10, 1 << 30, 16
 BITS_PER_WORD = 64
+METRICS = ("gcp", "ncp", "loss", "iloss", "distortion", "precision")
+"""The metrics that are sums over cells, which local search can minimize."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,3 +245,13 @@ def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
         parts.append((tree.above.astype(np.uint64) * np.uint64(stride)).ravel())
         stride *= len(tree)
     return np.concatenate(parts), starts_of([len(part) for part in parts])[:-1]
+
+
+def cell_metric(text: str) -> CellMetric:
+    """Return the metric of a text; raise `ParameterError` unless local search can minimize it."""
+    metric = parse_metric(text)
+    if metric.name not in METRICS:
+        raise ParameterError(
+            f"a local search cannot lower {metric.name}, which is no sum over cells", hint=f"use {', '.join(METRICS)}"
+        )
+    return cast("CellMetric", metric)

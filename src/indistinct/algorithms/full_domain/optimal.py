@@ -37,8 +37,9 @@ from indistinct.algorithms.parameters import METRIC, TIME_LIMIT
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.frequencies.lattice import Node, RolledUp, down_set, up_set
 from indistinct.frequencies.value import Key
-from indistinct.machine.arrays import Codes, Floats, Mask, spread
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.machine.randomness import Secret
+from indistinct.machine.threads import spread
 from indistinct.metrics.base import Metric
 from indistinct.metrics.registry import metric_of
 from indistinct.parameters import Number, Parameter, Whole, check_parameters

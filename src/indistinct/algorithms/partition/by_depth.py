@@ -13,7 +13,8 @@ import numpy as np
 
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, Mask, is_large, spread, starts_of, workers
+from indistinct.machine.arrays import Codes, Mask, starts_of
+from indistinct.machine.threads import is_large, spread, workers
 from indistinct.models.base import Model
 from indistinct.recoding.kinds import Cuts
 

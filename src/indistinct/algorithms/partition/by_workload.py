@@ -20,7 +20,7 @@ from indistinct.algorithms.partition.by_depth import DepthParts, Division, parti
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Codes, Mask, starts_of
-from indistinct.metrics.queries.boxes import Boxes
+from indistinct.metrics.queries.workload import Boxes
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.summary import TreeForm

@@ -17,7 +17,7 @@ from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.algorithms.partition.strict import CutTree, graft_subtrees, partition_strictly
 from indistinct.algorithms.within_levels import lift_cuts
 from indistinct.frequencies.encode import group_rows
-from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, KeyTree
+from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, KeySets, KeyTree
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes, starts_of
@@ -56,7 +56,7 @@ class Ends:
 class FinishedPart:
     """A part divided into classes: the tree with cuts as keys, the classes, and the extent of each.
 
-    A negative number in `sets` names the set at which a node is cut, as in `Cuts`; `members` has the sets.
+    Nodes with one of the `sets` are cut at it.
     """
 
     axis: Codes
@@ -64,8 +64,7 @@ class FinishedPart:
     left: Codes
     classes: Classes
     ends: Ends
-    sets: Codes | None = None
-    members: tuple[Codes, Codes] | None = None
+    sets: KeySets | None = None
 
 
 def finish_part(
@@ -90,10 +89,18 @@ def finish_part(
         found.left,
         cells.classes.regroup(class_ids, found.classes),
         ends_of(columns, keys[cells.first], class_ids, found.classes, judge),
-        np.minimum(found.cut, 0),
-        found.members,
+        sets_of_cuts(found),
     )
     return part, class_ids[cells.owners]
+
+
+def sets_of_cuts(cuts: Cuts) -> KeySets | None:
+    """Return the sets at which nodes are cut; their columns know all values, so that ranks are keys."""
+    if cuts.members is None:
+        return None
+    starts, members = cuts.members
+    of_node = np.where((cuts.axis >= 0) & (cuts.cut < 0), -1 - cuts.cut.astype(np.int32), np.int32(-1))
+    return KeySets(of_node, starts, members.astype(np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -353,13 +360,13 @@ def _cuts(top: Top, parts: Sequence[FinishedPart], some: Sequence[Codes]) -> Cut
     above = CutTree(axis, _ranks_of_cuts(axis, cut, by_set, some), left, np.arange(1, len(leaves) + 1))
     below = {}
     for leaf, part in enumerate(parts):
-        own = np.zeros(len(part.axis), dtype=np.int32) if part.sets is None else part.sets.astype(np.int32)
-        numbers = np.where(own < 0, own - np.int32(len(sets)), np.int32(0))
+        numbers = np.zeros(len(part.axis), dtype=np.int32)
+        if part.sets is not None:
+            numbers = np.where(part.sets.of_node < 0, 0, -1 - len(sets) - part.sets.of_node).astype(np.int32)
+            sets += np.split(part.sets.members.astype(np.int32), part.sets.starts[1:-1])
         cuts = _ranks_of_cuts(part.axis, part.cut, numbers, some)
         stops = np.arange(1, len(part.classes) + 1)
         below[leaf] = CutTree(part.axis.astype(np.int16), cuts, part.left.astype(np.int32), stops)
-        if part.members is not None:
-            sets += np.split(part.members[1], part.members[0][1:-1])
     tree = graft_subtrees(above, below)
     right = np.where(tree.axis < 0, np.int32(-1), tree.left + np.int32(1))
     members = (starts_of([len(each) for each in sets]), np.concatenate(sets)) if sets else None

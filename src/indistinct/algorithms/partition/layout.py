@@ -11,7 +11,8 @@ import numpy as np
 
 from indistinct.errors import HierarchyError
 from indistinct.frequencies.encode import BITS_PER_WORD
-from indistinct.machine.arrays import Array, Codes, spread, starts_of
+from indistinct.machine.arrays import Array, Codes, starts_of
+from indistinct.machine.threads import spread
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, QuasiColumn
 from indistinct.recoding.kinds import Cuts, RecodedColumn
 from indistinct.recoding.summary import (

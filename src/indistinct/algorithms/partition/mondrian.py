@@ -20,17 +20,16 @@ from indistinct.algorithms.partition.by_workload import WholeTable, partition_by
 from indistinct.algorithms.partition.layout import KernelLayout, Partition, layout_of, ranks_of, summarize
 from indistinct.algorithms.partition.relaxed import halve_by_rounds, halve_by_size
 from indistinct.algorithms.partition.strict import partition_strictly
-from indistinct.errors import ParameterError, SchemaError
+from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.boxes import boxes_of_workload
 from indistinct.metrics.queries.value import check_columns
-from indistinct.metrics.queries.workload import Workload
+from indistinct.metrics.queries.workload import Workload, boxes_of_workload
 from indistinct.parameters import Parameter, SeveralTexts, Whole, check_parameters
 from indistinct.recoding.columns import INTERVALS, NumericForms
 from indistinct.recoding.kinds import ByRegion, ByRow, Recoding
 from indistinct.recoding.summary import Extent, Style, TreeForm
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 
 Choice = Literal["width", "loss", "information-gain", "variance"]
 Missing = Literal["value", "pattern"]
@@ -277,15 +276,14 @@ class Mondrian(Algorithm):
         *,
         rows: int,
         fits: int = 0,
-        in_order: bool = False,
         whole: WholeTable | None = None,
     ) -> Partition:
         """Return the partition of some cells with weighed cuts; `rows` is the number of rows of the whole table.
 
-        Parts of at most `fits` rows are not divided. With `in_order` every column is cut along its ranks, which regions
-        need. `whole` has the workload's counts in the whole table, None if the cells are the whole table.
+        Parts of at most `fits` rows are not divided. `whole` has the workload's counts in the whole table, None if the
+        cells are the whole table.
         """
-        in_order |= self.extent == "region"
+        in_order = self.extent == "region"  # regions need cuts along ranks
         if self.workload is not None:
             return self._by_workload(problem, layout, ranks, classes, self.workload, in_order=in_order, whole=whole)
         costs = Costs.of(problem.columns, layout, rows=rows, trees=self.trees, in_order=in_order)

@@ -21,9 +21,9 @@ from indistinct.machine.arrays import Array, Codes
 from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
-from indistinct.recoding.by_part import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.class_rows import ClassRows, gather_classes
 from indistinct.recoding.outputs import MAIN, Assignment
+from indistinct.recoding.stored_parts import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.summary import Style
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain
@@ -118,13 +118,13 @@ def classes_of(
 
 def stored_part(part: FinishedPart) -> StoredPart:
     """Return how a part was cut, without its counts."""
-    return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys)
+    return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys, part.sets)
 
 
 def finished_part(stored: StoredPart) -> FinishedPart:
     """Return a part from its stored cuts; the rows of its classes are unknown."""
     ones = Classes(np.ones(len(stored.starts) - 1, dtype=np.int64))
-    return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys))
+    return FinishedPart(stored.axis, stored.cut, stored.left, ones, Ends(stored.starts, stored.keys), stored.sets)
 
 
 def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, rows: pa.Table) -> PublishedPart:

@@ -14,7 +14,8 @@ from indistinct.algorithms.partition._tested_kernels import partition_tested
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.strict_any_model import partition_by_rounds
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Array, Codes, is_large, spread, workers
+from indistinct.machine.arrays import Array, Codes
+from indistinct.machine.threads import is_large, spread, workers
 from indistinct.models._test_kernels import UNDECIDED
 from indistinct.models.base import Model
 from indistinct.models.compiled_test import CompiledTest, compile_test, scratch_of

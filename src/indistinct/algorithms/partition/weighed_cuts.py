@@ -16,7 +16,7 @@ from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.boxes import boxes_of_workload
+from indistinct.metrics.queries.workload import boxes_of_workload
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.tables.domain import Domain
@@ -26,14 +26,13 @@ from indistinct.tables.domain import Domain
 class WeighedCuts:
     """How Mondrian weighs the cuts of the parts of a table with `rows` rows.
 
-    `known` has the domains of targets. With `in_order` every column is cut along its ranks, never at a set. `queries`
-    estimates from a sample how many rows each query of a workload counts in the table.
+    `known` has the domains of targets. `queries` estimates from a sample how many rows each query of a workload counts
+    in the table.
     """
 
     mondrian: Mondrian
     rows: int
     known: Mapping[str, Domain] = field(default_factory=dict)
-    in_order: bool = False
     queries: Codes | None = None
 
     def partition(
@@ -51,9 +50,7 @@ class WeighedCuts:
         nothing = FrequencySet((), np.zeros((0, len(columns)), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64)))
         problem = Problem(nothing, tuple(columns), model, counters=counters, known=self.known)
         whole = None if self.queries is None else WholeTable(self.rows, self.queries, fits)
-        return self.mondrian.partition_cells(
-            problem, layout, ranks, classes, rows=self.rows, fits=fits, in_order=self.in_order, whole=whole
-        )
+        return self.mondrian.partition_cells(problem, layout, ranks, classes, rows=self.rows, fits=fits, whole=whole)
 
     def count_queries(self, columns: Sequence[QuasiColumn], ranks: Codes, counts: Codes) -> Codes | None:
         """Return how many of these rows each query of the workload counts, None where there is no workload."""

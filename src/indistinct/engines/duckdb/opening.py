@@ -22,11 +22,10 @@ from indistinct.engines.base import (
 )
 from indistinct.engines.duckdb.source import BATCH, SOURCE, DuckTable, quote_name
 from indistinct.engines.sampling import draw_of, drawn_rows
-from indistinct.errors import InputError, MissingExtraError, ParameterError
-from indistinct.machine.arrays import workers
+from indistinct.errors import InputError, MissingExtraError, ParameterError, did_you_mean
 from indistinct.machine.memory import is_memory, out_of_memory
 from indistinct.machine.spill import create_nameless, directory_of_process
-from indistinct.schema import did_you_mean
+from indistinct.machine.threads import workers
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.files import head_of_parquet
 from indistinct.tables.frames import flat, is_frame

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from indistinct.machine.arrays import Codes, blocks, empty_large, is_large, spread
+from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.compiled import jit
+from indistinct.machine.threads import blocks, is_large, spread
 
 
 def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, out: Codes) -> None:

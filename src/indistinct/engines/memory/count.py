@@ -22,8 +22,9 @@ from indistinct.frequencies.count import (
 from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.singled_out import SingledOut, codes_of, rows_alone, singled_out
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
-from indistinct.hierarchy.builders import declared_order
-from indistinct.machine.arrays import Codes, row_numbers, spread
+from indistinct.hierarchy.explicit import declared_order
+from indistinct.machine.arrays import Codes, row_numbers
+from indistinct.machine.threads import spread
 from indistinct.tables.domain import Domain, Kind, plain_column
 from indistinct.tables.value import Table, is_table
 

@@ -13,9 +13,10 @@ from indistinct.engines.memory.count import rows_of
 from indistinct.frequencies.count import RowIndex, join_columns
 from indistinct.frequencies.encode import encode_column, from_dictionary, group_rows, one_of_each
 from indistinct.frequencies.slices import align
-from indistinct.machine.arrays import Codes, empty_large, repeat_values, spread, starts_of
+from indistinct.machine.arrays import Codes, empty_large, repeat_values, starts_of
 from indistinct.machine.ordering import text_order
 from indistinct.machine.randomness import Secret
+from indistinct.machine.threads import spread
 from indistinct.recoding.outputs import Assignment, OutputColumn, OutputTable
 from indistinct.tables.domain import ascends, one_to_one, with_room
 from indistinct.tables.value import Table

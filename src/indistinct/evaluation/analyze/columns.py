@@ -15,11 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, did_you_mean
 from indistinct.figures import plural
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.recoding.codebook import Codebook, LabelEntry, codebook_of, distinct_texts, published_columns
-from indistinct.schema import did_you_mean
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

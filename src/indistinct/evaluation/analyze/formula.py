@@ -9,8 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from indistinct.errors import ParameterError
-from indistinct.schema import Schema, did_you_mean
+from indistinct.errors import ParameterError, did_you_mean
+from indistinct.schema import Schema
 
 Family = Literal["linear", "logistic", "poisson", "cox"]
 FAMILIES: tuple[str, ...] = get_args(Family)

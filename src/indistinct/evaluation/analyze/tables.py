@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, did_you_mean
 from indistinct.evaluation.analyze.columns import CategoryColumn, Floats, NumericColumn, StudyColumn
 from indistinct.evaluation.analyze.imputation import dummies_of
 from indistinct.evaluation.analyze.regression import Side, combine, interval_of, iterate_completed
 from indistinct.evaluation.analyze.result import Interval
-from indistinct.schema import did_you_mean
 
 Kind = Literal["table", "mean", "median", "correlation"]
 MAX_CELLS = 1_000

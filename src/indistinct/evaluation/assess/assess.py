@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack, get_args
 
-from indistinct.errors import ParameterError, SchemaError
+from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.evaluation.assess.assessed_tables import (
     AssessedTable,
     appearance_notes,
@@ -49,7 +49,8 @@ from indistinct.evaluation.attack.base import Outcome
 from indistinct.evaluation.verdict import AttackFigures, Figures, subsets_promised, verdict_of
 from indistinct.frequencies.compatible_rows import fewest_compatible
 from indistinct.frequencies.value import Classes
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.inspection.unique_sets import Progress, minimal_uniques
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
@@ -64,7 +65,7 @@ from indistinct.release.promise import judging, reading_again, settle_reading
 from indistinct.release.pseudonyms.making import kinds_of
 from indistinct.release.published import NO_SCHEMA, Knowledge, Published, describe_release, is_release
 from indistinct.release.sources import Source, closes_sources, open_source
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, require_schema
 from indistinct.tables.frames import is_frame
 from indistinct.tables.value import Reading
 
@@ -240,9 +241,10 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
     """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
     if attacks is None:
         return None
+    left: tuple[str, ...] = ()
     match attacks:
         case Outcomes(outcomes=outcomes):
-            several = list(outcomes)
+            several, left = list(outcomes), attacks.left_out
         case list() | tuple():
             several = list(attacks)
         case _:
@@ -252,7 +254,8 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
             f"`attacks` of assess must be outcomes of attacks; got {type(attacks).__name__}",
             hint='pass what ind.attack("all", …) returned',
         )
-    return [AttackFigures.of(each.to_json()) for each in several]
+    done = [AttackFigures.of(each.to_json()) for each in several]
+    return [*done, *(AttackFigures(name, None) for name in left)]
 
 
 def _practice(table: AssessedTable, risk: TableRisk) -> tuple[PracticeFinding, ...]:

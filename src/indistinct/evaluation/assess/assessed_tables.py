@@ -17,8 +17,9 @@ from indistinct.evaluation.assess.individual import weight_keys
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
-from indistinct.hierarchy.builders import declared_order
-from indistinct.hierarchy.value import ROOT, Hierarchy
+from indistinct.hierarchy.explicit import declared_order
+from indistinct.hierarchy.taxonomy import ROOT
+from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Mask
 from indistinct.models.base import All, Model
 from indistinct.models.of_people import OfPeople

@@ -15,8 +15,10 @@ from indistinct.errors import InputError
 from indistinct.evaluation.assess.reidentification import Reidentification, prosecutor, uniques
 from indistinct.frequencies.lattice import OUT, Cells
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet
-from indistinct.hierarchy.value import Hierarchy, Taxonomy
-from indistinct.machine.arrays import Codes, spread
+from indistinct.hierarchy.taxonomy import Taxonomy
+from indistinct.hierarchy.value import Hierarchy
+from indistinct.machine.arrays import Codes
+from indistinct.machine.threads import spread
 from indistinct.tables.domain import Domain
 
 

@@ -15,7 +15,7 @@ from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target, ag
 from indistinct.evaluation.attack.crowd import Crowd, control_crowd, domain_of, draw_people, original_crowd, unit_of
 from indistinct.evaluation.attack.matching import Belief, belief, groups_of, matches_of, prior_belief
 from indistinct.figures import percent
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter, Whole

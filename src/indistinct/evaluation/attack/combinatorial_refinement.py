@@ -20,7 +20,7 @@ import numpy as np
 from indistinct.evaluation.attack.base import Attack, Outcome, Progress, Target
 from indistinct.evaluation.attack.finer import Claims, ShownClasses, judge, shown_classes
 from indistinct.frequencies.structure import Units
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Parameter, Whole
 from indistinct.view.meanings import Node

@@ -11,18 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.errors import HierarchyError, InputError, OriginalError, OutOfMemoryError, ParameterError
+from indistinct.errors import HierarchyError, InputError, OriginalError, OutOfMemoryError, ParameterError, did_you_mean
 from indistinct.evaluation.attack.base import Tally, Target
 from indistinct.frequencies.encode import Encoded, encode_column, group_rows
 from indistinct.frequencies.slices import together
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.machine.arrays import Codes, Mask
 from indistinct.machine.memory import needed_for, rows_words
 from indistinct.machine.ordering import distinct
 from indistinct.recoding.columns import QuasiColumn, columns_of
 from indistinct.release.sources import Source
 from indistinct.release.verification.evidence import require_columns
-from indistinct.schema import did_you_mean
 from indistinct.tables.domain import Domain
 
 # Bytes of a cell in memory, about.

@@ -19,7 +19,7 @@ from indistinct.algorithms.base import AlgorithmTraits
 from indistinct.evaluation.attack.base import Attack, Outcome, Target
 from indistinct.evaluation.attack.finer import Claims, ShownClasses, judge, shown_classes, stays_whole
 from indistinct.frequencies.structure import Units
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, run_entries
 from indistinct.view.meanings import Members, Node, Span, has_ends_between_values
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from indistinct.algorithms.base import Progress
-from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
+from indistinct.errors import IndistinctError, InfeasibleError, ParameterError, did_you_mean
 from indistinct.exploration.compare.folder import KeptTrials, private_folder
 from indistinct.exploration.compare.trials import (
     Algorithms,
@@ -26,9 +26,9 @@ from indistinct.exploration.preference import Analysis, Preference, algorithms_t
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Job
 from indistinct.job.policy import predicted_column
-from indistinct.machine import arrays
+from indistinct.machine import threads
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, require_schema
 from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
 
@@ -277,7 +277,7 @@ def compare(
         if trial is not None:
             keep_trial(trial)
     ahead = [point for point in points if point not in found]
-    try_points(compared, ahead, workers=workers or arrays.workers(), tell=keep_trial)
+    try_points(compared, ahead, workers=workers or threads.workers(), tell=keep_trial)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,

@@ -16,7 +16,7 @@ from typing import Any
 
 from indistinct.errors import ParameterError
 from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, try_point
-from indistinct.machine import arrays
+from indistinct.machine import threads
 
 Tell = Callable[[Trial], None]
 
@@ -31,8 +31,8 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
     ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
-    sent, threads = _pickle_job(compared), max(1, arrays.workers() // count)
-    team = [TrialWorker(sent, threads=threads) for _ in range(count)]
+    sent, share = _pickle_job(compared), max(1, threads.workers() // count)
+    team = [TrialWorker(sent, threads=share) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
             running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}

@@ -32,7 +32,7 @@ class Strays:
 
     def part(self) -> FilePart:
         """Return all these bytes as a part to be searched."""
-        return FilePart("the bytes outside the entries", b"\n".join(self.bytes_in.values()))
+        return FilePart("the space outside the entries", b"\n".join(self.bytes_in.values()))
 
 
 BEFORE, BETWEEN, BEHIND = "before the first entry", "between the entries", "behind the end of the archive"

@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
-from indistinct.errors import IndistinctError, ParameterError, PolicyError
+from indistinct.errors import IndistinctError, ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy.registry import hierarchy_from_json
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.policy.value import AnalysisPlan, Context, Input, Output, Policy, Statement, predicted_column
@@ -26,7 +26,7 @@ from indistinct.recoding.outputs import check_range_form
 from indistinct.recoding.transformations import Transformation, check_role, transformation_from_options
 from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_from_options
 from indistinct.release.writing.delimited import Writing
-from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.schema import Role, Schema
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.value import Reading, declare

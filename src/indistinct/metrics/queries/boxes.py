@@ -3,17 +3,15 @@
 The boxes of a condition do not overlap, so that their counts add up. The boxes of a workload are in codes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 import numpy as np
 
 from indistinct.errors import InputError
 from indistinct.machine.arrays import Codes
-from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, IsMissing, columns_in
-from indistinct.metrics.queries.values import EVERY, ColumnValues, LineSet, ValueSet, column_values
-from indistinct.metrics.queries.workload import Workload
+from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, IsMissing
+from indistinct.metrics.queries.values import EVERY, ColumnValues, LineSet, ValueSet
 from indistinct.tables.domain import Domain
 
 Box = Mapping[str, ValueSet]
@@ -107,55 +105,6 @@ def _few(boxes: list[Box]) -> list[Box]:
             hint="join fewer conditions by OR, or use IN for several values of one column",
         )
     return boxes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """The boxes of a workload: the query of each box, and its weight.
-
-    `accepted` has for every column a matrix (boxes × codes), or None if no query has a condition on it.
-    """
-
-    owners: Codes
-    weights: Codes
-    accepted: tuple[Codes | None, ...]
-
-    def __len__(self) -> int:
-        return len(self.owners)
-
-
-def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
-    """Return what the queries of a workload accept of these columns; conditions on others are left out."""
-    columns = {domain.column: column_values(domain) for domain in domains}
-    owners, weights, boxes = [], [], []
-    for query, (asked, weight) in enumerate(zip(workload.queries, workload.weights, strict=True)):
-        for box in boxes_of(_about(asked.rows, columns), columns):
-            owners.append(query)
-            weights.append(weight)
-            boxes.append(box)
-    accepted = []
-    for domain in domains:
-        rows = [box.get(domain.column) for box in boxes]
-        everything = np.ones(len(domain), dtype=bool)
-        asked_for = any(row is not None for row in rows)
-        made = [everything if row is None else codes_in(row, domain) for row in rows]
-        accepted.append(np.stack(made) if asked_for else None)
-    return Boxes(np.array(owners, dtype=np.int64), np.array(weights, dtype=np.float64), tuple(accepted))
-
-
-def _about(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> Condition | None:
-    """Return the part of a condition that is about these columns."""
-    if condition is None or all(name in columns for name in columns_in(condition)):
-        return condition
-    match condition:
-        case AllConditions(parts):
-            both = [part for each in parts if (part := _about(each, columns)) is not None]
-            return AllConditions(tuple(both)) if both else None
-        case Either(parts):
-            either = [_about(each, columns) for each in parts]
-            return None if any(part is None for part in either) else Either(tuple(part for part in either if part))
-        case _:
-            return None
 
 
 def codes_in(values: ValueSet, domain: Domain) -> Codes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal, assert_never, get_args
 
-from indistinct.errors import ParameterError, SchemaError
-from indistinct.schema import Schema, did_you_mean
+from indistinct.errors import ParameterError, SchemaError, did_you_mean
+from indistinct.schema import Schema
 
 Aggregate = Literal["COUNT", "SUM", "AVG", "MIN", "MAX"]
 Operator = Literal["=", "<>", "<", "<=", ">", ">=", "IN", "NOT IN", "BETWEEN", "NOT BETWEEN"]

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError
+from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError, did_you_mean
 from indistinct.machine.arrays import Codes
+from indistinct.metrics.queries.boxes import boxes_of, codes_in
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
-from indistinct.metrics.queries.value import AllConditions, Compare, Constant, Query
-from indistinct.schema import Schema, did_you_mean
+from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Constant, Either, Query, columns_in
+from indistinct.metrics.queries.values import ColumnValues, column_values
+from indistinct.schema import Schema
 from indistinct.tables.addresses import read_ordinary
-from indistinct.tables.domain import Kind, kind_of
+from indistinct.tables.domain import Domain, Kind, kind_of
 from indistinct.tables.opening import open_table
 
 DISTRIBUTIONS = ("data", "uniform")
@@ -336,3 +338,52 @@ def _check(
             f"there is no distribution {distribution!r}",
             hint=did_you_mean(distribution, DISTRIBUTIONS) or f"choose among {', '.join(DISTRIBUTIONS)}",
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """The boxes of a workload: the query of each box, and its weight.
+
+    `accepted` has for every column a matrix (boxes × codes), or None if no query has a condition on it.
+    """
+
+    owners: Codes
+    weights: Codes
+    accepted: tuple[Codes | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.owners)
+
+
+def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
+    """Return what the queries of a workload accept of these columns; conditions on others are left out."""
+    columns = {domain.column: column_values(domain) for domain in domains}
+    owners, weights, boxes = [], [], []
+    for query, (asked, weight) in enumerate(zip(workload.queries, workload.weights, strict=True)):
+        for box in boxes_of(_about(asked.rows, columns), columns):
+            owners.append(query)
+            weights.append(weight)
+            boxes.append(box)
+    accepted = []
+    for domain in domains:
+        rows = [box.get(domain.column) for box in boxes]
+        everything = np.ones(len(domain), dtype=bool)
+        asked_for = any(row is not None for row in rows)
+        made = [everything if row is None else codes_in(row, domain) for row in rows]
+        accepted.append(np.stack(made) if asked_for else None)
+    return Boxes(np.array(owners, dtype=np.int64), np.array(weights, dtype=np.float64), tuple(accepted))
+
+
+def _about(condition: Condition | None, columns: Mapping[str, ColumnValues]) -> Condition | None:
+    """Return the part of a condition that is about these columns."""
+    if condition is None or all(name in columns for name in columns_in(condition)):
+        return condition
+    match condition:
+        case AllConditions(parts):
+            both = [part for each in parts if (part := _about(each, columns)) is not None]
+            return AllConditions(tuple(both)) if both else None
+        case Either(parts):
+            either = [_about(each, columns) for each in parts]
+            return None if any(part is None for part in either) else Either(tuple(part for part in either if part))
+        case _:
+            return None

@@ -17,7 +17,15 @@ import pyarrow as pa
 from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
-from indistinct.errors import Feasible, InfeasibleError, InputError, ParameterError, SchemaError, VerificationError
+from indistinct.errors import (
+    Feasible,
+    InfeasibleError,
+    InputError,
+    ParameterError,
+    SchemaError,
+    VerificationError,
+    did_you_mean,
+)
 from indistinct.figures import Sentence, count_unit, plural, share_above
 from indistinct.frequencies.value import PERSON
 from indistinct.models.base import Model
@@ -40,7 +48,7 @@ from indistinct.release.promise import reading_again
 from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Publication, Release, publish
 from indistinct.release.writing.places import IN_MEMORY, Destination
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"

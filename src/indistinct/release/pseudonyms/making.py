@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engines.base import Sink, Source
-from indistinct.errors import InputError, ParameterError, SchemaError
+from indistinct.errors import InputError, ParameterError, SchemaError, did_you_mean
 from indistinct.frequencies.encode import encode_column
 from indistinct.machine.arrays import Codes
 from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import MAIN, Assignment, OutputColumn, OutputTable
-from indistinct.schema import Role, Schema, did_you_mean
+from indistinct.schema import Role, Schema
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.domain import Domain
 

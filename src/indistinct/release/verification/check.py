@@ -17,8 +17,9 @@ from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.structure import CLASSES, Buckets, Structure
 from indistinct.frequencies.value import PERSON, Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
-from indistinct.machine.arrays import Mask, both
+from indistinct.machine.arrays import Mask
 from indistinct.machine.stages import enter
+from indistinct.machine.threads import both
 from indistinct.models.base import Model
 from indistinct.models.of_population import no_population
 from indistinct.recoding.outputs import MAIN, Assignment, written_multiset

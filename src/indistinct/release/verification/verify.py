@@ -17,11 +17,17 @@ from indistinct.frequencies.value import PERSON, Classes, Histogram
 from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, ModelVerdict, OwnValues, PeopleCounted
-from indistinct.release.guarantee import NO_ADDED_ROWS, NO_IDENTIFIER, OWN_CERTIFICATE, ROLES_COMPLETE, TRANSFORMED
+from indistinct.release.guarantee import (
+    NO_ADDED_ROWS,
+    NO_IDENTIFIER,
+    OWN_CERTIFICATE,
+    ROLES_COMPLETE,
+    SETS_SHARED,
+    TRANSFORMED,
+)
 from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
-SETS_SHARED = "class-sets-shared"
 MATCHES = "matches-original"
 LINKED = "linked"
 AMBIGUOUS = "ambiguous"

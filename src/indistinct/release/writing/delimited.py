@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from indistinct.errors import OutputError, ParameterError
 from indistinct.figures import plural
 from indistinct.machine.arguments import CheckedArguments
-from indistinct.machine.arrays import Codes, workers
+from indistinct.machine.arrays import Codes
+from indistinct.machine.threads import workers
 from indistinct.release.writing._delimited_kernels import STEP, spell_rows
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import OutputError
-from indistinct.machine.arrays import spread
+from indistinct.machine.threads import spread
 from indistinct.release.writing.delimited import Writing, write_delimited
 from indistinct.release.writing.guard import remove_guard
 from indistinct.release.writing.labelled import PROGRAMS, write_labelled

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.engines.base import DatabaseTable, without_password
-from indistinct.errors import IndistinctError, OutputError, ParameterError, SchemaError
+from indistinct.errors import IndistinctError, OutputError, ParameterError, SchemaError, did_you_mean
 from indistinct.machine.arrays import Codes
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.formats import publishable, write_parquet
-from indistinct.schema import Schema, did_you_mean
+from indistinct.schema import Schema
 from indistinct.tables.addresses import address_of, without_credentials
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.several import keeps_values, partition_folder

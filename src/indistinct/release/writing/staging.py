@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indistinct.errors import OutputError
-from indistinct.machine.arrays import spread
 from indistinct.machine.locks import create_locked, hold_unlocked, remove_unlocked, turn
+from indistinct.machine.threads import spread
 from indistinct.release.writing.delivery import check_address
 from indistinct.tables.addresses import address_of
 from indistinct.tables.lakes import lake_around

@@ -10,9 +10,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from indistinct.errors import ParameterError
+from indistinct.errors import ParameterError, did_you_mean
 from indistinct.figures import plural
-from indistinct.schema import did_you_mean
 
 FORMS = ("gdpr", "hipaa", "ontario", "ico", "ema")
 FigureStyle = Literal["share", "count", "text", "list", "truth", "number"]

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 import pyarrow as pa
 
 from indistinct.errors import InfeasibleError, InputError, ParameterError
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity, Model
 from indistinct.release.release import Release

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.encode import encode_column
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.publishing import apply
 from indistinct.models import KAnonymity

@@ -10,11 +10,11 @@ from indistinct.job.policy import Policy
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.spelling import spell
 from indistinct.web import parts
+from indistinct.web.following import take_change
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, pickable, table_html
-from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import spell_metric
 from indistinct.web.tasks.exploring import AlgorithmGrid, compare_grid, explored_job, plain_trials
 from indistinct.web.worker import TaskError

@@ -21,8 +21,8 @@ from indistinct.web.deciding import (
     with_pseudonym,
     with_transformation,
 )
+from indistinct.web.files import allowed_path
 from indistinct.web.frame import Screen
-from indistinct.web.steps.opening import allowed_path
 from indistinct.web.tasks.columns import check_key, check_transformed
 
 OF_COLUMN = settings_of("columns")

@@ -21,12 +21,11 @@ from indistinct.web.deciding import (
     with_suggestions,
 )
 from indistinct.web.findings import find_in_columns
+from indistinct.web.following import begin_search
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.standing import INSPECTED
+from indistinct.web.standing import INSPECTED, STARTER
 from indistinct.web.steps.column_publishing import draw_publishing
-from indistinct.web.steps.opening import STARTER
-from indistinct.web.steps.publishing import begin_search
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.tasks.columns import UniquenessCounts, pictures, standing_out
 from indistinct.web.worker import TaskError

@@ -13,14 +13,13 @@ from indistinct.document.html import escape
 from indistinct.figures import percent, plural
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.web import parts
-from indistinct.web.following import SOLUTIONS
+from indistinct.web.following import SOLUTIONS, take_change
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
 from indistinct.web.language import Own, translate
 from indistinct.web.picking import fold_set, pickable, table_html
 from indistinct.web.steps.algorithm_grid import draw_grid
 from indistinct.web.steps.before_after import draw_column, draw_comparison, draw_rows
-from indistinct.web.steps.publishing import take_change
 from indistinct.web.steps.solutions import SOME_ROWS, draw_lattice_view
 from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
 from indistinct.web.tasks.exploring import LEFT_OUT, ShownSolution, Solutions, arrow, key_of_solutions

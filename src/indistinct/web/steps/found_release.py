@@ -1,33 +1,19 @@
 """What a search found: whether the promise holds, what was published, what was lost, and why this algorithm."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from indistinct.figures import number, percent, plural
 from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics import SHARES
-from indistinct.models.registry import MODELS, parse_model_or_none
-from indistinct.models.words import list_names, words_of
-from indistinct.release.guarantee import TRANSFORMED
-from indistinct.release.verification.verify import SETS_SHARED
-from indistinct.spelling import arguments_of, name_of
+from indistinct.models.words import list_names
+from indistinct.release.guarantee import promise_in_words
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list
 from indistinct.web.language import Own
 
 Made = dict[str, Any]
-# What is checked in addition to the models that were asked for.
-CHECKED = {
-    SETS_SHARED: "No person is alone with all their rows together",
-    TRANSFORMED: "Columns are rounded or cleared as declared",
-}
-
-# Where a parameter begins in a specification.
-PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
-# What k = 1 leaves of guarantees about classes: no class is empty.
-OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
 
 def draw_release(made: Made) -> None:
@@ -100,22 +86,6 @@ def people_in_words(made: Made) -> str:
     said = f"{shown:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
     left = max((touched or 0) - gone, 0)
     return f"{said}, and {left:,} lost some of their rows" if left else said
-
-
-def promise_in_words(spelled: str) -> str:
-    """Return a promise as a few words with its name and figures; one without words has these alone.
-
-    >>> promise_in_words("k-anonymity:k=11")
-    'No person is singled out (k-anonymity, k = 11)'
-    >>> promise_in_words("k-anonymity:k=1")
-    'No protection (k-anonymity, k = 1)'
-    """
-    name, model = name_of(spelled), parse_model_or_none(spelled)
-    plain = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
-    if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
-        return f"{OF_ONE[name]} ({plain})"
-    words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
-    return f"{words} ({plain})" if words else plain
 
 
 def _verdicts(made: Made) -> None:

@@ -12,13 +12,13 @@ from indistinct.tables import Reading
 from indistinct.tables.value import EVERY
 from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
-from indistinct.web.files import uploaded_path
+from indistinct.web.files import allowed_path, uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
 from indistinct.web.language import Own
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
-from indistinct.web.standing import INSPECTED
+from indistinct.web.standing import INSPECTED, STARTER
 from indistinct.web.steps.reading_form import FILES_ALONE, draw_form
 from indistinct.web.tables_following import take_tables
 from indistinct.web.tables_job import TablesJob, known_rows
@@ -40,9 +40,8 @@ NAME = "open"
 ROWS = 12
 TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
-FROM_FOLDER = "a path from the folder in which the server was started"
-NOTES, STARTER, FORM, WAITING, SHEETS = "notes", "starter", "form", "waiting", "sheets"
-"""Under these names a session keeps the notes on each column, the first policy, how the file is written, a
+NOTES, FORM, WAITING, SHEETS = "notes", "form", "waiting", "sheets"
+"""Under these names a session keeps the notes on each column, how the file is written, a
 policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
 TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
@@ -263,25 +262,6 @@ def _begin_project(session: Session, path: Path, *, at: str) -> None:
         polite=False,
         action=None,
     )
-
-
-def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path:
-    """Return where a path leads that a steward typed; it must be inside the folder of the server."""
-    folder = session.settings.folder
-    if not given.strip():
-        raise TaskError("name a file", hint=FROM_FOLDER)
-    try:
-        path = (folder / given.strip()).resolve()
-    except (OSError, ValueError, RuntimeError):
-        raise TaskError("this is no path of a file", hint="check how it is written") from None
-    if not path.is_relative_to(folder):
-        raise TaskError(
-            "this path leads out of the folder that the server may read",
-            hint=f"it may read {folder}; start it with --folder for another one",
-        )
-    if path.is_dir() and not folders:
-        raise TaskError("this is a folder", hint="name one file in it")
-    return path
 
 
 def _demo(session: Session) -> None:

@@ -20,14 +20,15 @@ from indistinct.parameters import labels_of, starts_of
 from indistinct.spelling import arguments_of
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
+from indistinct.web.files import allowed_path
 from indistinct.web.findings import find_against_profile, find_in_columns
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.parameter_fields import build_draft, draw_fields, draw_value
 from indistinct.web.parameters import FieldError, default_texts, form_fields, write_text
 from indistinct.web.sessions import Session
-from indistinct.web.standing import INSPECTED
-from indistinct.web.steps.opening import STARTER, WHO, allowed_path
+from indistinct.web.standing import INSPECTED, STARTER
+from indistinct.web.steps.opening import WHO
 from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.worker import TaskError
 

@@ -18,7 +18,7 @@ from indistinct.settings import DAY, TRUTH, settings_under
 from indistinct.web import parts
 from indistinct.web.as_code import portable
 from indistinct.web.blocks import draw_list
-from indistinct.web.files import DOWNLOADS, key_of_downloads
+from indistinct.web.files import DOWNLOADS, FROM_FOLDER, allowed_path, key_of_downloads
 from indistinct.web.following import (
     PREPARED,
     files_to_take,
@@ -31,7 +31,7 @@ from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.sessions import Session
 from indistinct.web.steps.found_release import as_sentence, count_units
-from indistinct.web.steps.opening import FROM_FOLDER, FROM_LIST, allowed_path
+from indistinct.web.steps.opening import FROM_LIST
 from indistinct.web.steps.verdict_box import draw_verdict, release_of
 from indistinct.web.tasks.published import ALL, PACKAGE
 from indistinct.web.tasks.releasing import write_into

@@ -13,13 +13,14 @@ from indistinct.figures import number, percent
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list, draw_section
 from indistinct.web.files import uploaded_path
-from indistinct.web.following import LONGER, SECONDS, attack_names, every_attack, follow
+from indistinct.web.following import attack_names, attack_seconds, every_attack, follow, rows_of
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Session
 from indistinct.web.standing import (
     ATTACKS,
+    RELEASED,
     RISK,
     check_release,
     choose_about_risk,
@@ -28,9 +29,8 @@ from indistinct.web.standing import (
     risk_choices,
 )
 from indistinct.web.steps.privacy import hold_against
-from indistinct.web.steps.verdict_box import draw_verdict, link_to_release, release_of
+from indistinct.web.steps.verdict_box import WHO_COULD, draw_verdict, link_to_release, release_of
 
-WHO_COULD = "Who could be found"
 NO_PROFILE = ""
 PROFILE_WORDS = {
     NO_PROFILE: "no particular group: only look",
@@ -182,6 +182,8 @@ def _nearly(gate: Any) -> str | None:
 
 def _draw_asked(screen: Screen) -> None:
     session, chosen = screen.session, risk_choices(screen.session)
+    made = session.result(RELEASED)
+    rows = 0 if made is None else rows_of(made)
     with parts.details("Change what is asked: who gets it, the population, attacks", screen.choices, name="asked"):
         screen.choice(
             "Hold it against a profile: it goes to",
@@ -205,7 +207,7 @@ def _draw_asked(screen: Screen) -> None:
             chosen["longer"],
             lambda value: _choose(session, longer=bool(value)),
             name="attack-longer",
-            hint=f"{LONGER:.0f} seconds instead of {SECONDS:.0f}.",
+            hint=f"{attack_seconds(rows, longer=True)} seconds instead of {attack_seconds(rows, longer=False)}.",
         )
         _which_attacks(screen, chosen)
         for file, (label, hint) in BESIDE.items():

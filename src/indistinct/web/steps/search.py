@@ -1,6 +1,6 @@
 """The step `search`: an algorithm, how far it is, and what it found."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,23 +10,21 @@ from indistinct.models.words import promise_for_one
 from indistinct.parameters import labels_of, starts_of
 from indistinct.web import parts
 from indistinct.web.algorithm_words import algorithms_by_kind, obstacles, words_of_algorithm
+from indistinct.web.blocks import draw_asked
 from indistinct.web.findings import find_in_names
+from indistinct.web.following import SEARCHING, begin_search, promises_nothing
 from indistinct.web.frame import Screen
-from indistinct.web.language import Own, name_list, translate
+from indistinct.web.language import name_list
 from indistinct.web.parameter_fields import draw_value
 from indistinct.web.parameters import build_value, default_texts, form_fields
 from indistinct.web.sessions import job_of
-from indistinct.web.standing import INSPECTED, RELEASED
+from indistinct.web.standing import INSPECTED, RELEASED, STARTER
 from indistinct.web.steps.analyses import draw_analyses
 from indistinct.web.steps.before_after import draw_most_changed
 from indistinct.web.steps.found_release import draw_release
-from indistinct.web.steps.opening import STARTER
 from indistinct.web.steps.privacy import members_of, suppression_in_words
-from indistinct.web.steps.publishing import SEARCHING, begin_search, promises_nothing
 from indistinct.web.steps.remedies import remedies_for
 from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_to_release
-
-ASKED = "What is searched for"
 
 
 async def draw(screen: Screen) -> None:
@@ -65,20 +63,6 @@ def _draw_request(screen: Screen) -> None:
         ("Suppression limit", [suppressed], "privacy"),
     ]
     draw_asked(requests)
-
-
-def draw_asked(requests: Sequence[tuple[str, Sequence[str], str]]) -> None:
-    """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
-    with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
-        parts.heading(ASKED, level=3)
-        with parts.tag("dl", classes="facts"):
-            for label, words, step in requests:
-                with parts.tag("div"):
-                    parts.tag("dt", label)
-                    with parts.tag("dd"):
-                        for each in words:
-                            parts.tag("span", Own(f"{translate(each).rstrip('.')}. "))
-                        parts.link("Change", f"/{step}", label=f"Change: {label}")
 
 
 def _draw_search(screen: Screen, *, fresh: bool) -> None:

@@ -8,12 +8,12 @@ from indistinct.exploration.explore import Exploration, Row
 from indistinct.figures import number, percent, plural
 from indistinct.metrics import SHARES
 from indistinct.web import parts
+from indistinct.web.following import take_change
 from indistinct.web.frame import Screen
 from indistinct.web.front import Spot, draw_front
 from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
-from indistinct.web.steps.publishing import take_change
 from indistinct.web.tasks.exploring import MOST_NODES, Explored, arrow, explore_all, explored_job, levels_in_words
 
 EXPLORED = "exploration"

@@ -10,15 +10,14 @@ from indistinct.web import parts
 from indistinct.web.background import Chore, about_seconds
 from indistinct.web.blocks import draw_list
 from indistinct.web.findings import PageFinding, find_in_verdict
-from indistinct.web.following import chores_for, follow, fresh_release
+from indistinct.web.following import chores_for, follow, fresh_release, take_change
 from indistinct.web.frame import Screen
 from indistinct.web.sessions import Session
-from indistinct.web.standing import INSPECTED, RELEASED, RISK, check_release, key_of_risk
-from indistinct.web.steps.opening import STARTER
-from indistinct.web.steps.publishing import take_change
+from indistinct.web.standing import INSPECTED, RELEASED, RISK, STARTER, check_release, key_of_risk
 from indistinct.web.tasks.treatments import Treatments
 from indistinct.web.worker import StoppedError
 
+WHO_COULD = "Who could be found"
 NO_RELEASE = "There is no release yet."
 OLD_RELEASE = "The job was changed since the last search, so that its release is not what the job says."
 

@@ -22,7 +22,7 @@ from indistinct.exploration.compare.results import draw_comparison
 from indistinct.exploration.explore import Exploration, Row
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Suppression
-from indistinct.hierarchy.builders import declared_order
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.job.job import job_of_policy
 from indistinct.job.policy import Policy
 from indistinct.job.published import transform_by_policy

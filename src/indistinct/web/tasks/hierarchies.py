@@ -15,7 +15,7 @@ from indistinct.errors import HierarchyError
 from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Explicit, Hierarchy, Intervals, suggest, suggest_intervals, table_of_values
-from indistinct.hierarchy.value import Taxonomy
+from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
 from indistinct.tables.domain import Domain, Kind

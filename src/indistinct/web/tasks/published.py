@@ -82,6 +82,7 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
         notes=notes,
         edges=shares.edges,
         dates=shares.dates,
+        joined=shares.joined,
     )
 
 

@@ -249,13 +249,14 @@ def join_rare(column: pa.ChunkedArray) -> Explicit | None:
 def join_values(rows: Mapping[str, int], *, least: int) -> Explicit | None:
     """Return a hierarchy whose first level joins values with fewer than `least` rows, by the rows of each value.
 
-    There is none where no value is rare, where joined ones would still be, or where hardly any other value is left.
+    There is none where fewer than two values are rare, where joined ones would still be, or where hardly any other
+    value is left.
     """
     if not 0 < len(rows) <= MAX_VALUES:
         return None
     frequent = {text for text, count in rows.items() if count >= least}
-    rare = sum(count for text, count in rows.items() if text not in frequent)
-    if rare < LEAST or len(frequent) < 2 or "" in rows:
+    rare = [count for text, count in rows.items() if text not in frequent]
+    if len(rare) < 2 or sum(rare) < LEAST or len(frequent) < 2 or "" in rows:
         return None
     other = next(word for word in (OTHER, "other values", "all others", "(joined)") if word not in rows)
     return Explicit(tuple((text, text if text in frequent else other, ROOT) for text in sorted(rows)))

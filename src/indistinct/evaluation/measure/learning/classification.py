@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.budget import AnyBudget
-from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError
+from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError, did_you_mean
 from indistinct.evaluation.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
 from indistinct.evaluation.measure.learning.features import (
     REPRESENTATIONS,
@@ -49,7 +49,7 @@ from indistinct.metrics.information import ClassificationMetric
 from indistinct.models import Model
 from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.release.views import encoded_original, view_of
-from indistinct.schema import Schema, did_you_mean, require_schema
+from indistinct.schema import Schema, require_schema
 from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
 from indistinct.tables.opening import open_table

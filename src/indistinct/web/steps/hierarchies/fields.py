@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.hierarchy import Dates, Hierarchy
-from indistinct.hierarchy.builders import CALENDAR, declared_order
+from indistinct.hierarchy.builders import CALENDAR
+from indistinct.hierarchy.explicit import declared_order
 from indistinct.parameters import (
     Choice,
     Constraint,

@@ -1,15 +1,20 @@
 """What is still being found about several tables, and the verdict on their release, as several steps draw them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from indistinct.evaluation.verdict import Verdict
 from indistinct.evaluation.verdict_line import words_of
+from indistinct.figures import number, plural
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.steps.verdict_box import draw_chore_lines, draw_looked_at, say_no_release
 from indistinct.web.tables_following import chores_for_tables, follow_tables, is_done
 from indistinct.web.tables_standing import MADE, fresh_tables, verdict_on_tables
+
+SAME_AS_TABLE = "The same as a table"
+TOO_MANY = "too many to count"
 
 
 def draw_tables_chores(screen: Screen) -> None:
@@ -38,3 +43,18 @@ def tables_release_of(screen: Screen) -> Any:
     if made is None:
         say_no_release(old=screen.session.result(MADE) is not None)
     return made
+
+
+def release_sentence(certificate: Mapping[str, Any]) -> str:
+    """Return what is released, in a sentence.
+
+    >>> release_sentence({"people": 90, "suppressed_people": None, "smallest_group": 5})
+    '90 people are published, few are suppressed; an attacker who looks for one of them is left with 5 people or more.'
+    """
+    gone = certificate["suppressed_people"]
+    dropped = "few are" if gone is None else "no person is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
+    published = plural(certificate["people"], "person is", "people are")
+    return (
+        f"{published} published, {dropped} suppressed; an attacker who looks for one of them is left with "
+        f"{number(certificate['smallest_group'])} people or more."
+    )

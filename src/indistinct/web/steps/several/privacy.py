@@ -23,7 +23,7 @@ from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.steps.opening import WHO
 from indistinct.web.steps.privacy import TO_SEARCH
-from indistinct.web.steps.several.chores import draw_tables_chores
+from indistinct.web.steps.several.chores import SAME_AS_TABLE, TOO_MANY, draw_tables_chores
 from indistinct.web.tables_following import follow_tables, key_of_known_rows
 from indistinct.web.tables_job import known_rows, with_calendar, with_known, with_policy, with_window
 from indistinct.web.tables_standing import KNOWN_ROWS
@@ -45,8 +45,6 @@ TIMES_HINT = (
 )
 TOGETHER_HINT = "Of all tables together, at most 3 rows are counted."
 DAY_HINT = "year-month-day"
-SAME_AS_TABLE = "The same as a table"
-TOO_MANY = "too many to count"
 
 
 async def draw(screen: Screen) -> None:

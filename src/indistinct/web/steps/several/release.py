@@ -7,8 +7,7 @@ from indistinct.web.files import DOWNLOADS, key_of_downloads
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
 from indistinct.web.steps.release import JOB_TO_GO_ON, WAITS, draw_download, draw_links, reservation
-from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
-from indistinct.web.steps.several.search import release_sentence
+from indistinct.web.steps.several.chores import draw_tables_verdict, release_sentence, tables_release_of
 from indistinct.web.tables_standing import judged_tables
 from indistinct.web.tasks.published import PACKAGE
 from indistinct.web.tasks.several import POLICY, REPORT

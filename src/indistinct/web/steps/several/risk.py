@@ -7,10 +7,8 @@ from indistinct.figures import number, percent
 from indistinct.web import parts
 from indistinct.web.blocks import draw_list
 from indistinct.web.frame import Screen
-from indistinct.web.steps.risk import WHO_COULD
-from indistinct.web.steps.several.chores import draw_tables_verdict, tables_release_of
-from indistinct.web.steps.several.privacy import SAME_AS_TABLE, TOO_MANY
-from indistinct.web.steps.verdict_box import link_to_release
+from indistinct.web.steps.several.chores import SAME_AS_TABLE, TOO_MANY, draw_tables_verdict, tables_release_of
+from indistinct.web.steps.verdict_box import WHO_COULD, link_to_release
 from indistinct.web.tables_following import key_of_known_rows
 from indistinct.web.tables_standing import KNOWN_ROWS, judged_tables
 

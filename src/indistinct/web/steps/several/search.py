@@ -8,11 +8,10 @@ from indistinct.figures import number, percent, plural
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import ALL, Known
 from indistinct.web import parts
-from indistinct.web.blocks import draw_list
+from indistinct.web.blocks import draw_asked, draw_list
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
-from indistinct.web.steps.search import draw_asked
-from indistinct.web.steps.several.chores import draw_tables_verdict
+from indistinct.web.steps.several.chores import draw_tables_verdict, release_sentence
 from indistinct.web.steps.verdict_box import link_to_release
 from indistinct.web.tables_following import NOT_SAID, begin_tables_search, follow_tables
 from indistinct.web.tables_job import known_rows
@@ -110,21 +109,6 @@ def _draw_found(screen: Screen, made: Any) -> None:
         draw_list([f"{each[:1].upper()}{each[1:]}." for each in certificate["assumptions"]])
     for each in certificate["warnings"]:
         parts.notice(f"{each[:1].upper()}{each[1:]}.", kind="warning")
-
-
-def release_sentence(certificate: Mapping[str, Any]) -> str:
-    """Return what is released, in a sentence.
-
-    >>> release_sentence({"people": 90, "suppressed_people": None, "smallest_group": 5})
-    '90 people are published, few are suppressed; an attacker who looks for one of them is left with 5 people or more.'
-    """
-    gone = certificate["suppressed_people"]
-    dropped = "few are" if gone is None else "no person is" if gone == 0 else "1 is" if gone == 1 else f"{gone:,} are"
-    published = plural(certificate["people"], "person is", "people are")
-    return (
-        f"{published} published, {dropped} suppressed; an attacker who looks for one of them is left with "
-        f"{number(certificate['smallest_group'])} people or more."
-    )
 
 
 def table_rows(certificate: Mapping[str, Any], costs: Mapping[str, Any]) -> Sequence[Sequence[Cell]]:

@@ -6,7 +6,7 @@ when the part is recoded, and checked before anybody uses it.
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -17,31 +17,20 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, ParameterError
-from indistinct.frequencies.passes import KeyTree
-from indistinct.hierarchy.value import Hierarchy
+from indistinct.frequencies.passes import KeySets
 from indistinct.machine.arrays import Codes, empty_large
 from indistinct.machine.spill import disk_errors, nameless_file
-from indistinct.recoding.columns import NO_LEVELS, LevelBounds
-from indistinct.recoding.kinds import Recoding
-from indistinct.recoding.summary import Style
 from indistinct.tables.addresses import check_ordinary
-from indistinct.tables.domain import Domain
 
 KINDS = {"axis": np.int16, "cut": np.uint64, "left": np.int32, "starts": np.int64, "keys": np.uint64}
-SCHEMA = pa.schema([(name, pa.large_list(pa.from_numpy_dtype(kind))) for name, kind in KINDS.items()])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PartColumn:
-    """A quasi-identifier of a recoding by parts: all its values or, where it is `keyed`, the smallest and the largest.
-
-    All keys of the table that it was found on lie from `low` to `high`.
-    """
-
-    domain: Domain
-    keyed: bool
-    low: int
-    high: int
+# The sets at which nodes are cut, which parts of format 9 and earlier do not have.
+SETS = {"of_node": np.int32, "set_starts": np.int64, "members": np.uint64}
+EARLIER, SCHEMA = (
+    pa.schema([(name, pa.large_list(pa.from_numpy_dtype(kind))) for name, kind in kinds.items()])
+    for kinds in (KINDS, KINDS | SETS)
+)
+# Columns that are cut at sets have a domain, whose ranks are numbers of 32 bits.
+MAX_NAMES = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +38,7 @@ class StoredPart:
     """How one part is cut, with keys in place of values, and how far its classes reach.
 
     The children of an inner node are `left` and the one after it; a leaf has axis -1 and its class in `left`. Class `i`
-    has rows `starts[i]` to `starts[i + 1]` of `keys`, which hold its ends.
+    has rows `starts[i]` to `starts[i + 1]` of `keys`, which hold its ends. Nodes with one of the `sets` are cut at it.
     """
 
     axis: Codes
@@ -57,12 +46,20 @@ class StoredPart:
     left: Codes
     starts: Codes
     keys: Codes
+    sets: KeySets | None = None
+
+    def arrays(self) -> dict[str, Codes]:
+        """Return what is stored, by name; the arrays of sets only where there are some."""
+        found = {name: getattr(self, name) for name in KINDS}
+        if self.sets is not None:
+            found |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
+        return found
 
     def digest(self) -> bytes:
         """Return a SHA-256 of the part."""
         state = hashlib.sha256()
-        for name, kind in KINDS.items():
-            array = np.ascontiguousarray(getattr(self, name), dtype=np.dtype(kind).newbyteorder("<"))
+        for name, own in self.arrays().items():
+            array = np.ascontiguousarray(own, dtype=np.dtype((KINDS | SETS)[name]).newbyteorder("<"))
             state.update(f"{name}{array.shape}".encode())
             state.update(array.tobytes())
         return state.digest()
@@ -81,6 +78,7 @@ class StoredPart:
             and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), places[1:])
             and (self.starts[0] == 0 and bool((steps > 0).all()) and self.starts[-1] == len(self.keys))
             and all((self.cut[self.axis == each] <= self.keys[:, each].max()).all() for each in range(columns))
+            and (self.sets is None or self.sets.is_sound(self.axis, [MAX_NAMES] * columns))
         )
         if not sound:
             raise unreadable_part()
@@ -91,6 +89,8 @@ class StoredPart:
             keys, cuts = self.keys[:, index], self.cut[self.axis == index]
             if not (np.isin(cuts, keys).all() if size is None else (keys < size).all()):
                 raise unreadable_part()
+        if self.sets is not None and not self.sets.is_sound(self.axis, sizes):
+            raise unreadable_part()
 
 
 def unreadable_part() -> InputError:
@@ -129,7 +129,7 @@ class PartStore:
         """Return a reader of the file; raise `ArrowInvalid` unless it has as many parts as it should."""
         self.file.seek(0)
         file = pa.ipc.open_file(pa.PythonFile(self.file, mode="r"))
-        if file.num_record_batches != self.parts or file.schema != SCHEMA:
+        if file.num_record_batches != self.parts or file.schema not in (SCHEMA, EARLIER):
             raise pa.ArrowInvalid("these are not the parts of the recoding")
         return file
 
@@ -162,11 +162,13 @@ class PartStore:
             batch.validate(full=True)
             if batch.num_rows != 1 or any(column.null_count for column in batch.columns):
                 raise pa.ArrowInvalid("a part is one row")
-            arrays = {name: _writable(batch[name].flatten(), kind) for name, kind in KINDS.items()}
+            kinds = KINDS | SETS
+            arrays = {name: _writable(batch[name].flatten(), kinds[name]) for name in batch.schema.names}
             arrays["keys"] = arrays["keys"].reshape(-1, self.columns)
         except (pa.ArrowException, OSError, ValueError):
             raise unreadable_part() from None
-        found = StoredPart(**arrays)
+        sets = [arrays.pop(name) for name in SETS if name in arrays]
+        found = StoredPart(**arrays, sets=KeySets(*sets) if sets and len(sets[0]) else None)
         found.check(self.columns)
         return found
 
@@ -215,9 +217,9 @@ class PartWriter:
 
     def add(self, part: StoredPart) -> None:
         """Write a part."""
-        cells = []
-        for name, kind in KINDS.items():
-            flat = pa.array(np.ascontiguousarray(getattr(part, name).ravel(), dtype=kind))
+        cells, arrays = [], part.arrays()
+        for name, kind in (KINDS | SETS).items():
+            flat = pa.array(np.ascontiguousarray(arrays.get(name, np.zeros(0)).ravel(), dtype=kind))
             cells.append(pa.LargeListArray.from_arrays(pa.array([0, len(flat)], pa.int64()), flat))
         with disk_errors():
             self.writer.write_batch(pa.record_batch(cells, schema=SCHEMA))
@@ -229,30 +231,3 @@ class PartWriter:
             self.writer.close()
             self.file.flush()
         return PartStore(self.file, self.parts, columns)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ByPart(Recoding):
-    """Parts of a table, each with a tree of cuts of its own; `top` leads to them.
-
-    `store` has the parts, None where they are not kept: then there is nothing to apply. Of columns with `levels`, keys
-    are ranks of the values on their least level.
-    """
-
-    quasi: tuple[PartColumn, ...] = ()
-    top: KeyTree | None = None
-    style: Style = field(default_factory=Style)
-    declared: Mapping[str, Hierarchy] = field(default_factory=dict)
-    parts: int = 0
-    levels: LevelBounds = NO_LEVELS
-    store: PartStore | None = field(default=None, compare=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.quasi)
-
-    @property
-    def hierarchies(self) -> dict[str, Hierarchy]:
-        """Return the hierarchies that published labels come from."""
-        return dict(self.declared)
