@@ -44,8 +44,8 @@ def open(  # noqa: A001
     """Open a table: read it into memory as declared, or refer to it where it is.
 
     Pass the result to `anonymize`, `inspect` and other functions. A path given to them is opened in the same way:
-    `open` declares delimiters, types or NA strings. Types and notations that are not declared are inferred from the values;
-    what cannot be inferred stays text. A database is read in one snapshot until the source is closed.
+    `open` declares delimiters, types or NA strings. Types and notations that are not declared are inferred from the
+    values; what cannot be inferred stays text. A database is read in one snapshot until the source is closed.
 
     Parameters
     ----------

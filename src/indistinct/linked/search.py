@@ -203,9 +203,9 @@ def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
 
 
 def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
-    """Return the best release with these classes of people.
+    """Return the best release for one partition of the people, None if there is none.
 
-    Nodes are compared on a sample, the best is computed fully.
+    Nodes of the lattice are compared on a sample of the classes; the best one is computed on all rows.
     """
     opened = search.opened
     sampled = _sampled_classes(opened, classes)

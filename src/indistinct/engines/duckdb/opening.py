@@ -123,6 +123,7 @@ def _from_files(
     published: bool,
     partitions: HivePartitions | None,
 ) -> DuckTable | None:
+    """Open files as a table of DuckDB; None if DuckDB cannot read one of them, so that the caller uses memory."""
     for path in files:
         check_file(path)
     if not all(map(is_readable_by_duckdb, files)):
