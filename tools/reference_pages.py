@@ -291,9 +291,9 @@ def _declared(traits: Any) -> list[str]:
     return [_mark(getattr(traits, f.name)) for f in fields(traits)]
 
 
-def _range(bounds: tuple[float, float | None]) -> str:
+def _range(bounds: tuple[float | None, float | None]) -> str:
     low, high = bounds
-    return f"{low:g} or more" if high is None else f"{low:g} to {high:g}"
+    return f"{_end(low)} or more" if high is None else f"{_end(low)} to {_end(high)}"
 
 
 def _end(bound: float | None) -> str:
