@@ -64,6 +64,7 @@ class Registry(Mapping[str, type[T]]):
         return sorted(entry_points(group=self.group), key=lambda point: (point.name, _package(point)))
 
     def _load(self, point: EntryPoint, points: list[EntryPoint]) -> Extension:
+        """Load the class of an entry point; an extension whose name or class cannot be used has the problem instead."""
         kind: Any = None
         rivals = [_package(other) for other in points if other.name == point.name]
         if point.name in self.builtin:

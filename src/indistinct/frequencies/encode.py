@@ -108,6 +108,7 @@ class DistinctValues:
 
 
 def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
+    """Return the distinct values of a column, in the way that is fastest for its type."""
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         return from_dictionary(column)

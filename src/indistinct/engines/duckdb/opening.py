@@ -157,6 +157,7 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
 def _parquet(
     files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, partitions: HivePartitions | None = None
 ) -> DuckTable:
+    """Open Parquet files as one table of DuckDB, with the values of partition folders as columns."""
     schemas, rows, columns = list[pa.Schema](), 0, reading.columns or None
     for path in files:
         head = head_of_parquet(path, columns if partitions is None else partitions.file_columns(columns))
@@ -261,6 +262,7 @@ def _shared_database(duckdb: Any, memory: int) -> Any:
 
 
 def _start_database(duckdb: Any, memory: int) -> Any:
+    """Start DuckDB with limits of memory and threads, encrypted temporary files, and no automatic extensions."""
     settings = {
         "memory_limit": f"{memory}B",
         "threads": str(workers()),
