@@ -27,12 +27,14 @@ def line_charts(
     """Return a row of charts for each measure, with its scale, and in it a chart for each value of the key `across`.
 
     `x` is the key of the x axis and its title; `lines` is the key whose values have a line each. Colours, dashes and
-    marks distinguish lines. Charts that are `stacked` are below each other, which is legible on a telephone.
+    marks distinguish lines. Charts that are `stacked` are below each other, which is legible on a telephone, and have
+    the value alone as their heading.
     """
     alt = altair()
     key, title = x
     names, charts = (list(dict.fromkeys(row[name] for row in rows)) for name in (lines, across))
-    named = [{**row, across: f"{across} = {row[across]}"} for row in rows]
+    heading = "" if stacked else f"{across} = "
+    named = [{**row, across: f"{heading}{row[across]}"} for row in rows]
     ticks = sorted({row[key] for row in rows})
     # Values such as 2, 5, 10 and 100 would lie on each other on an even axis.
     spaced = "log" if 0 < 10 * ticks[0] <= ticks[-1] else "linear"
@@ -49,7 +51,7 @@ def line_charts(
             shape=alt.Shape(**line),
         )
     )
-    order = [f"{across} = {value}" for value in charts]
+    order = [f"{heading}{value}" for value in charts]
     above = alt.Header(labelOrient="top", labelAnchor="start")
     facets: dict[str, Any] = (
         {"row": alt.Row(f"{across}:N", sort=order, title=None, header=above)}

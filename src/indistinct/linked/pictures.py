@@ -4,14 +4,17 @@ from indistinct.drawing.charts import draw
 from indistinct.drawing.lines import line_charts
 from indistinct.linked.assess import LinkedAssessment
 
+WITH_COLUMNS, ROWS_ALONE = "who knows columns of the person, and rows", "who knows rows alone"
+"""What attackers know in each of the two charts."""
+
 
 def draw_known_rows(assessment: LinkedAssessment) -> str:
     """Return an SVG: a chart for attackers with and without people columns, a line a table."""
-    measure = f"share below k = {assessment.k}"
+    measure = "share of people"
     rows = [
         {
             "known rows": risk.known,
-            "attackers": "with people columns" if risk.people_columns else "rows alone",
+            "attackers": WITH_COLUMNS if risk.people_columns else ROWS_ALONE,
             "table": risk.table,
             measure: risk.share,
         }

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from indistinct.budget import Budget
 from indistinct.errors import InputError
+from indistinct.figures import number
 from indistinct.inspection.inspect import inspect
 from indistinct.inspection.roles import meets, words_of
 from indistinct.inspection.starter import starter_policy
@@ -224,8 +225,8 @@ def _reasons(policy: LinkedPolicy, persons: Mapping[str, str], tables: Mapping[s
     found = [f"{people} has one row a person: no two rows have the same {persons[people]}"]
     for name in persons:
         if name != people:
-            rows = tables[name].rows / max(tables[people].rows, 1)
-            found.append(f"{name} is linked by {persons[name]}: {rows:,.1f} rows a person")
+            rows = round(tables[name].rows / max(tables[people].rows, 1), 1)
+            found.append(f"{name} is linked by {persons[name]}: {number(rows)} rows a person")
     if policy.time is not None:
         found.append(f"times are published as {policy.time.unit} since {policy.time.anchor}")
     return tuple(found)

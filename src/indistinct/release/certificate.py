@@ -259,7 +259,7 @@ COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of the
 def verdict_grid(stored: JsonValues, *, caption: str | None = None, spell: Callable[[str], str] | None = None) -> Grid:
     """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values.
 
-    `spell` words the specification of a model, which is otherwise shown as it is written on the command line.
+    `spell` words a model; without it a model is shown as the command line takes it.
     """
     caption = caption or (COUNTED_PEOPLE if stored.at("people") else COUNTED)
     groups = units_of(stored.at("form"))

@@ -9,6 +9,7 @@ from indistinct.models.words import words_of
 from indistinct.spelling import arguments_of, name_of
 
 SETS_SHARED = "class-sets-shared"
+MATCHES = "matches-original"
 NO_IDENTIFIER = "no-identifier"
 ROLES_COMPLETE = "every-column-has-a-role"
 OWN_CERTIFICATE = "own-certificate"
@@ -21,6 +22,11 @@ CHECKS = (NO_IDENTIFIER, ROLES_COMPLETE, OWN_CERTIFICATE, NO_ADDED_ROWS, TRANSFO
 CHECKED = {
     SETS_SHARED: "No person is alone with all their rows together",
     TRANSFORMED: "Columns are rounded or cleared as declared",
+    NO_IDENTIFIER: "No identifier is published",
+    ROLES_COMPLETE: "Every column has a role",
+    OWN_CERTIFICATE: "The file is the one of its certificate",
+    NO_ADDED_ROWS: "No row was added",
+    MATCHES: "The table shows what the original had",
 }
 
 # Where a parameter begins in a specification.

@@ -197,7 +197,7 @@ def _without_hidden(line: Line, shown: Mapping[tuple[Any, ...], Mapping[str, flo
     return replace(line, numbers={key: value for key, value in line.numbers.items() if key in NOT_COUNTED_ON_DATA})
 
 
-NOT_COUNTED_ON_DATA = ("limit", "with_class", "in_buckets", "left_open", "tried")
+NOT_COUNTED_ON_DATA = ("limit", "with_class", "in_buckets", "left_open", "tried", "left")
 """Numbers of a verdict's lines that are not counted on data: limits of a profile, and the subject of a line."""
 
 

@@ -187,15 +187,26 @@ def report(
 @closes_sources
 @needs_memory("reporting")
 def report_editions(
-    release: Any, *, policy: Policy, seconds: float = 6.0, attacks: Mapping[str, Any] | None = None
+    release: Any,
+    *,
+    policy: Policy,
+    seconds: float = 6.0,
+    attacks: Mapping[str, Any] | None = None,
+    language: str = ENGLISH,
 ) -> dict[Edition, Report]:
-    """Return both editions of a report from facts computed once; `attacks` are outcomes of earlier attacks, as JSON."""
+    """Return both editions of a report from facts computed once; `attacks` are outcomes of earlier attacks, as JSON.
+
+    The edition for readers is in `language`, the internal one in English.
+    """
     require_extra()
     job, digest = policy_of(policy)
     subject = subject_of(release, None, job, Questions(seconds=seconds, attacks=attacks), written=None)
     require_original(subject)
     facts = gather(subject)
-    return {edition: _report_of(facts, edition, digest) for edition in EDITIONS}
+    return {
+        edition: _report_of(facts, edition, digest, language=language if edition == "external" else ENGLISH)
+        for edition in EDITIONS
+    }
 
 
 def require_edition_in(language: str, edition: str) -> None:

@@ -4,6 +4,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
+from indistinct.document.catalogue import ENGLISH
 from indistinct.evaluation.attack.base import Attack
 from indistinct.evaluation.attack.registry import EVERY_ATTACK
 from indistinct.job.policy import Policy
@@ -81,7 +82,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
 
 
 def rows_of(made: Any) -> int:
-    """Return how many rows a release was made of, as far as it is known."""
+    """Return how many rows a release was made of; where that is not known, how many it has."""
     return int(made["original_rows"] or made["rows"])
 
 
@@ -131,8 +132,11 @@ def attack_names(chosen: dict[str, Any]) -> list[str]:
 
 
 def key_of_files(session: Session, made: Any) -> Any:
-    """Return what files that leave the page rest on: the whole job, the file of the search, and the attacks on it."""
-    return session.policy, identity_of(made), key_of_attacks(session, made)
+    """Return what files that leave the page rest on.
+
+    These are the whole job, the file of the search, the attacks on it, and the language of reports.
+    """
+    return session.policy, identity_of(made), key_of_attacks(session, made), session.language or ENGLISH
 
 
 def prepare_chore(session: Session, made: Any) -> Chore:
@@ -140,7 +144,11 @@ def prepare_chore(session: Session, made: Any) -> Chore:
     policy, folder = session.policy, session.folder / PREPARED
     if policy is None:
         raise AssertionError("there is no release without a policy")
-    options = {"shipped": portable(policy, session.folder), "again": writes_again(policy, made)}
+    options = {
+        "shipped": portable(policy, session.folder),
+        "again": writes_again(policy, made),
+        "language": session.language or ENGLISH,
+    }
 
     def later() -> dict[str, Any]:
         outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None

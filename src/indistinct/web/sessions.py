@@ -161,14 +161,16 @@ class Session:
         """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
         self.language = settings.language
-        """What its pages speak, which the steward can change; None is the language of the browser."""
+        """What its pages and reports for recipients speak, which the steward can change.
+
+        None until the first page is drawn, in the language of the browser.
+        """
         self.tabs = 0
-        """What its pages speak, which the steward can change; None is the language of the browser."""
-        self.uploads = 0
         """How many tabs are open."""
+        self.uploads = 0
+        """How many uploads are running."""
         self._save, self._saving = save, False
         self.name = ""
-        """How many uploads are running."""
         self.policy: Policy | None = None
         self.tables: TablesJob | None = None
         """The job where it is about several tables of the same people; there is no `policy` then."""

@@ -48,6 +48,9 @@ def test_a_proposal_opens_as_it_is(files):
     proposal = propose_linked(files)
     assert open_linked(proposal.policy).size == 200
     assert proposal.reasons[0] == "patients has one row a person: no two rows have the same patient"
+    linked = [each for each in proposal.reasons if " rows a person" in each]
+    assert linked
+    assert not any(".0 rows" in each for each in linked)
     assert set(proposal.inspections) == set(files)
     assert all(table.knows == 0 for table in proposal.policy.events if table.is_counted)
 

@@ -14,6 +14,8 @@ from indistinct.document.translation import Translation
 from indistinct.drawing.class_sizes import draw_class_sizes, draw_column_sets, draw_risks
 from indistinct.drawing.shares import draw_shares
 from indistinct.frequencies.encode import encode_column
+from indistinct.linked.assess import KnownRowsRisk, LinkedAssessment
+from indistinct.linked.pictures import draw_known_rows
 from indistinct.reporting.column_sets import column_set_facts
 from indistinct.reporting.columns import shares_of
 from indistinct.samples import generate_patients
@@ -164,6 +166,17 @@ def test_the_name_of_k_is_above_the_bars():
     drawn = draw_class_sizes({"after": {12: 5, 13: 5}}, k=12)
     place = re.search(r'translate\([-\d.]+,([-\d.]+)\)"[^>]*>k = 12', drawn)
     assert float(place[1]) < 0, "the plot begins at 0"
+
+
+def test_risk_by_known_rows_says_what_attackers_know_in_either_language():
+    risks = tuple(KnownRowsRisk("stays", known, columns, 9, 20, 2) for known in (1, 2) for columns in (True, False))
+    drawn = draw_known_rows(LinkedAssessment(5, 20, risks))
+    told = {"who knows columns of the person, and rows", "who knows rows alone", "share of people"}
+    assert told <= set(words_in(drawn))
+    german = set(words_in(Translation(read_catalogue("de")).drawing(drawn)))
+    assert {"wer Spalten der Person und Zeilen kennt", "wer nur Zeilen kennt", "Anteil der Personen"} <= german
+    assert "Personen unter weniger als 5" in german
+    assert not told & german
 
 
 def test_pictures_of_columns_are_as_wide_as_each_other():

@@ -369,8 +369,11 @@ def test_attacks_that_had_no_time_are_not_said_to_have_failed(people, written):
     path, _ = written["optimal"]
     known = {"model": "k-anonymity:k=15", "hierarchies": AGES, "original": people, "seconds": 1e-9}
     for edition in ("internal", "external"):
-        said = section_of(ind.report(path, ROLES, edition=edition, **known), "attacks")
+        report = ind.report(path, ROLES, edition=edition, **known)
+        said = section_of(report, "attacks")
         assert said[0] == "No attack was through in time."
+        assert re.search(r"not checked: \d+ attacks were not through in time", text_of(report))
+        assert "no attack was tried" not in text_of(report)
         assert not any("chance" in each for each in said)
 
 

@@ -264,6 +264,15 @@ def test_a_release_in_two_tables_leaves_with_both(job, tmp_path):
         assert set(archive.namelist()) == {"open.parquet", "open.sensitive.parquet", "open.parquet.certificate.json"}
 
 
+def test_the_report_for_readers_speaks_the_language_of_the_page(job, made, tmp_path):
+    shipped = portable(job, NOWHERE)
+    ready = prepare(Desk(), job, made, tmp_path / "p", shipped=shipped, seconds=0.5, language="de")
+    readers, internal = (ready["downloads"][kind].read_text() for kind in ("report", "report-internal"))
+    assert '<html lang="de"' in readers
+    assert "Bericht über die Veröffentlichung" in readers
+    assert '<html lang="en"' in internal
+
+
 def test_files_are_written_whole_and_private_ones_for_their_owner(prepared, job, folder, tmp_path):
     target = tmp_path / "out"
     options = {"policy": portable(job, NOWHERE, base=target), "sources": job.files}

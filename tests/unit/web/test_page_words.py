@@ -12,7 +12,7 @@ from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.models.registry import MODELS
 from indistinct.models.words import words_of
-from indistinct.release.guarantee import SETS_SHARED, TRANSFORMED, promise_in_words
+from indistinct.release.guarantee import CHECKS, MATCHES, SETS_SHARED, promise_in_words
 from indistinct.schema import Role, Schema
 from indistinct.web.deciding import find_unprotected
 from indistinct.web.parameters import FieldError, build_value
@@ -33,7 +33,7 @@ def test_every_role_is_told_in_a_few_words(role: Role) -> None:
     assert describe_role(role, suggested=True).endswith(" (suggested)")
 
 
-@pytest.mark.parametrize("name", [*MODELS, SETS_SHARED, TRANSFORMED])
+@pytest.mark.parametrize("name", [*MODELS, *CHECKS, MATCHES, SETS_SHARED])
 def test_every_promise_is_told_in_words_and_spelled(name: str) -> None:
     words, _, spelled = promise_in_words(f"{name}:k=3").partition(" (")
     assert " " in words

@@ -18,6 +18,7 @@ from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Judgement, Model
 from indistinct.release.certificate import About, Certificate, ModelVerdict, OwnValues, PeopleCounted
 from indistinct.release.guarantee import (
+    MATCHES,
     NO_ADDED_ROWS,
     NO_IDENTIFIER,
     OWN_CERTIFICATE,
@@ -28,7 +29,6 @@ from indistinct.release.guarantee import (
 from indistinct.release.verification.evidence import Appearance, Evidence, JudgedClasses, merged_readings
 from indistinct.schema import Schema
 
-MATCHES = "matches-original"
 LINKED = "linked"
 AMBIGUOUS = "ambiguous"
 """The kinds of warnings that make a release fail: of pseudonyms that link rows, and of values that readers merge."""

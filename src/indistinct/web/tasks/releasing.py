@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from indistinct.document.catalogue import ENGLISH
 from indistinct.errors import MissingExtraError, VerificationError
 from indistinct.evaluation.verify import verify
 from indistinct.job.job import job_of_policy
@@ -45,13 +46,14 @@ def prepare(
     reports: bool = True,
     seconds: float = 6.0,
     attacks: Mapping[str, Any] | None = None,
+    language: str = ENGLISH,
 ) -> dict[str, Any]:
     """Make the files of a release as the policy wants them written, and verify them afresh.
 
     `made` is what the search found, and `shipped` the policy for recipients. The table is written `again` from the
     recoding if it shall look otherwise; else it is the one that the search wrote. Reports tell of `attacks` that were
-    run, or run some for up to `seconds`. Returns `verdict`, the files of `downloads` by their kind, and `notes`. Raises
-    `VerificationError` if a promise does not hold.
+    run, or run some for up to `seconds`; the one for recipients speaks `language`. Returns `verdict`, the files of
+    `downloads` by their kind, and `notes`. Raises `VerificationError` if a promise does not hold.
     """
     folder.mkdir(mode=0o700, parents=True)
     path = folder / shipped_name(shipped)
@@ -74,7 +76,8 @@ def prepare(
         )
     desk.report(0.4)
     downloads = _write_documents(files, shipped=shipped)
-    notes = _write_reports(desk, policy, downloads, files, shipped, seconds, attacks) if reports else []
+    asked = {"policy": shipped, "seconds": seconds, "attacks": attacks, "language": language}
+    notes = _write_reports(desk, policy, downloads, files, asked) if reports else []
     desk.enter("packing")
     stem = path.name.partition(".")[0]
     handed = {kind: each for kind, each in downloads.items() if kind in FOR_RECIPIENTS}
@@ -154,14 +157,12 @@ def _write_reports(
     policy: Policy,
     downloads: dict[str, Path],
     files: Files,
-    shipped: Policy,
-    seconds: float,
-    attacks: Mapping[str, Any] | None,
+    asked: Mapping[str, Any],
 ) -> list[str]:
-    """Write both reports and add them to the files; return what could not be written."""
+    """Write both reports, as `asked`, and add them to the files; return what could not be written."""
     desk.enter("writing the reports")
     try:
-        made = report_editions(published_files(desk, policy, files), policy=shipped, seconds=seconds, attacks=attacks)
+        made = report_editions(published_files(desk, policy, files), **asked)
     except MissingExtraError as error:
         return [f"There is no report: {error.message}. {error.hint or ''}".strip()]
     desk.report(0.9)
