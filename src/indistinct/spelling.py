@@ -235,7 +235,9 @@ def _value(text: str, kind: Any, *, where: tuple[str, str]) -> Any:
         try:
             return int(text)
         except ValueError:
-            raise ParameterError.of(*where, f"must be a whole number; got {text!r}") from None
+            raise ParameterError.of(
+                *where, f"must be a whole number; got {text!r}", hint=f"for example {where[1]}=5"
+            ) from None
     return float(_number(text, where))
 
 
@@ -308,6 +310,7 @@ class Registry(Mapping[str, type[T]]):
         return sorted(entry_points(group=self.group), key=lambda point: (point.name, _package(point)))
 
     def _load(self, point: EntryPoint, points: list[EntryPoint]) -> Extension:
+        """Load the class of an entry point; an extension whose name or class cannot be used has the problem instead."""
         kind: Any = None
         rivals = [_package(other) for other in points if other.name == point.name]
         if point.name in self.builtin:

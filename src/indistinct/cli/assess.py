@@ -49,7 +49,12 @@ ProfileSpec = Annotated[
     ),
 ]
 Threshold = Annotated[
-    float, typer.Option("--threshold", metavar="RISK", help="Rows with a higher risk count as at risk.")
+    float,
+    typer.Option(
+        "--threshold",
+        metavar="RISK",
+        help="Rows with a higher risk count as at risk; 0.09 is a class of fewer than 12.",
+    ),
 ]
 
 

@@ -48,11 +48,11 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Measure the utility of a published table.
+    """Measure the utility of a published table: how much information generalization and suppression cost.
 
-    The original is the policy's input unless --original names another. --metric replaces the metrics of the policy, and
-    --model sets the k of average-class-size. Membership disclosure is measured too: how many combinations of values
-    the release is consistent with, and how many of them were not in the original.
+    The table is compared with the original (--original, or the policy's input). --metric replaces the metrics of the
+    policy; `indistinct list` names them. --model sets the k of average-class-size. Membership disclosure is measured
+    too: how many combinations of values are possible under the release, and how many of these were not in the original.
 
     With a policy of several tables, PUBLISHED is the folder of a release.
     """

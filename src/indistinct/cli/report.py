@@ -25,7 +25,9 @@ PopulationFile = Annotated[
     Path | None,
     typer.Option("--population", metavar="FILE", help="A table of the population from which the people were drawn."),
 ]
-Target = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes (.html).")]
+Target = Annotated[
+    Path, typer.Option("--output", "-o", metavar="FILE", rich_help_panel="Output", help="Where the page goes (.html).")
+]
 Edition = Annotated[
     str, typer.Option("--edition", metavar="NAME", help="internal for the steward, external for readers of the data.")
 ]

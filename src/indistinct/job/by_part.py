@@ -278,10 +278,10 @@ def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
         )
     sentences: list[str] = []
     if total["uncovered"]:
-        words = "{rows_suppressed} row(s) that the recoding does not cover are suppressed"
+        words = "{rows_suppressed:row|rows} suppressed, which the recoding does not cover"
         sentences.append(Sentence(words, rows_suppressed=total["uncovered"]))
     if total["broken"]:
-        words = "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are suppressed"
+        words = "{classes:class|classes} with {rows_suppressed:row|rows} suppressed: the model is not satisfied there"
         sentences.append(Sentence(words, classes=total["broken"], rows_suppressed=total["dropped"]))
     return sentences
 

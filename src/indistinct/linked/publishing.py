@@ -198,7 +198,7 @@ def memory_of_stored(
         return None
     if engine == "duckdb":
         if find_spec("duckdb") is None:
-            raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory")
+            raise MissingExtraError("duckdb", extra="duckdb", purpose="the engine duckdb")
         return limit
     given = sources or {}
     homes = [

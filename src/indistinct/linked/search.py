@@ -163,7 +163,7 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
         raise InfeasibleError(
             f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
             f"{policy.suppression}",
-            hint="allow more people to be dropped (suppression), a smaller k or l, or give coarser hierarchies",
+            hint="allow a higher suppression limit, a smaller k or l, or give coarser hierarchies",
         )
     within = [each for each in solutions if _excess(opened, each) == 0]
     if not within:
@@ -203,9 +203,9 @@ def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
 
 
 def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
-    """Return the best release with these classes of people.
+    """Return the best release for one partition of the people, None if there is none.
 
-    Nodes are compared on a sample, the best is computed fully.
+    Nodes of the lattice are compared on a sample of the classes; the best one is computed on all rows.
     """
     opened = search.opened
     sampled = _sampled_classes(opened, classes)

@@ -166,7 +166,7 @@ class Assignment:
 
     @property
     def suppressed_members(self) -> int:
-        """Return the number of people of whom a row is not published, or of such rows where people were not counted."""
+        """Return the number of people with a suppressed row, or of suppressed rows if people are not counted."""
         cells = self.frequencies.classes
         if (PERSON,) not in cells.histograms:
             return self.suppressed

@@ -56,7 +56,10 @@ NO_SCHEMA = "the roles of the columns are not known"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Published:
-    """A release with all that is known about it. It counts lazily and never judges.
+    """A release with everything known about how it was made.
+
+    `published` returns it, and `verify`, `assess`, `attack`, `measure`, `query` and `report` take it. It counts when
+    asked, and never judges.
 
     `schema` has the roles in the original. `raw` is the original before masking; `original` is masked like the release.
     `certificate` is that of the file, or the release's own, as JSON; one of another file is a `foreign_certificate` and
@@ -64,6 +67,17 @@ class Published:
     of the labels and of sensitive values. `model` and `algorithm` are as the caller stated them. `release` is the
     release if it was made in this process, and `sums` are the metrics of one that was made part by part. `suppression`
     is the suppression limit, and `population` the table from which the original was drawn.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> original = pa.table({"age": [21, 22, 41, 42]})
+    >>> table = pa.table({"age": ["20-29", "20-29", "40-49", "40-49"]})
+    >>> ages = {"age": ind.Hierarchy.intervals([10])}
+    >>> release = ind.published(table, ind.Schema(quasi=["age"]), original=original, hierarchies=ages)
+    >>> release.roles.quasi, ind.measure(release, ["discernibility"])["discernibility"]
+    (('age',), 8.0)
     """
 
     tables: OpenedTables

@@ -274,6 +274,7 @@ def _list_assumed(facts: Facts) -> tuple[str, ...]:
 
 
 def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
+    """Return the attackers against whom the release is not protected."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
     found = []
     if schema.insensitive:

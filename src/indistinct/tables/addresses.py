@@ -344,6 +344,18 @@ def no_file(path: str | Path) -> InputError:
     return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
 
 
+def no_access(path: str | Path, error: OSError) -> InputError:
+    """Return the error of a file or folder that this process may not read.
+
+    >>> print(no_access("closed/a.csv", PermissionError(13, "Permission denied")).message)
+    cannot read closed/a.csv: Permission denied
+    """
+    return InputError(
+        f"cannot read {path}: {error.strerror or 'Permission denied'}",
+        hint="give a file that may be read here, or ask for access to it and to its folder",
+    )
+
+
 # The folders in which this process may read files named by users; None allows all.
 _fence: tuple[Path, ...] | None = None
 # Private copies that this process made of files that it may read.

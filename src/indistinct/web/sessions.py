@@ -208,6 +208,7 @@ class Session:
     def _put(
         self, policy: Policy | None, tables: TablesJob | None, *, seen: int | None, name: str | None, key: str | None
     ) -> None:
+        """Replace policy and tables of the session, keep the state before for undo, and save soon."""
         if seen is not None and seen != self.version:
             raise ConflictError
         same = policy == self.policy and tables == self.tables
@@ -381,7 +382,7 @@ class Session:
         return self._found[name].value if name in self._found else None
 
     def rests_on(self, name: str) -> Any:
-        """Return what that which was found under a name rests on, None if nothing was found."""
+        """Return the inputs of the stored result of a name, None if there is no result."""
         return self._found[name].rests_on if name in self._found else None
 
     def is_fresh(self, name: str, rests_on: Any) -> bool:

@@ -250,7 +250,7 @@ def test_targets_that_cannot_be_learned() -> None:
     named = table.append_column("name", pa.array([f"n{number}" for number in range(40)]))
     wide = ind.Schema(identifiers=["name"], quasi=["age", "city"], sensitive=["ill"])
     model = {"model": "k-anonymity:k=2"}
-    with pytest.raises(ind.SchemaError, match="points at a person"):
+    with pytest.raises(ind.SchemaError, match="identifies a person"):
         ind.classify(named, wide, target="name", **model)
     with pytest.raises(ind.SchemaError, match="does not name it") as caught:
         ind.classify(table, SCHEMA, target="il", **model)

@@ -299,7 +299,7 @@ def test_an_outline_takes_a_value_through_the_levels_now_and_as_suggested(policy
 
 def test_a_hierarchy_of_the_wrong_kind_is_told_without_a_preview(policy):
     desk, policy = Desk(), having(policy, city=Hierarchy.intervals([5]))
-    assert "need a column of kind number" in survey(desk, policy, ["city"])["city"].message
+    assert "need numbers; column" in survey(desk, policy, ["city"])["city"].message
     assert preview(desk, policy, "city", Hierarchy.intervals([5])).meanings == ()
 
 

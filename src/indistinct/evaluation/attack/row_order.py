@@ -236,6 +236,7 @@ _NOTHING = _Compared((0, 0), 0.0, 0.0, 0.0)
 
 
 def _compare_order(order: RowOrder) -> _Compared:
+    """Correlate published with expected positions inside each block, and count pairs of rows in the expected order."""
     positions = order.positions()
     rows = np.flatnonzero(~np.isnan(positions))
     if not len(rows):

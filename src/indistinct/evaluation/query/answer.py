@@ -301,6 +301,7 @@ def _perhaps_none(found: Answer) -> bool:
 
 
 def _answer_date(query: Query, found: Aggregate, rows: PublishedRows) -> Answer:
+    """Turn bounds and estimate in days since 1970 into dates; an estimate between whole days is rounded down."""
     days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
     estimate = math.floor(found.value) if whole and found.value is not None else found.value

@@ -305,7 +305,7 @@ def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
 
 
 def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, suggested: Role) -> Any:
-    """Draw what is known of a column; return the place for its picture."""
+    """Draw the profile of a column: role, figures, findings and labels; return the place for its picture."""
     name, policy = column["name"], screen.policy
     if column.get("label"):
         parts.say(Own(column["label"]))

@@ -426,8 +426,8 @@ def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
 def _check_target(target: str, schema: Schema) -> None:
     if target in schema.hidden:
         raise SchemaError(
-            f"the target {target!r} points at a person, and no release shows it",
-            hint="name a sensitive, insensitive or quasi-identifying column",
+            f"the target {target!r} identifies a person: no release shows it",
+            hint="choose a sensitive or insensitive column, or a quasi-identifier",
         )
     if target not in schema.published:
         raise SchemaError(
