@@ -99,8 +99,9 @@ def test_files_go_part_by_part_with_the_answer_of_memory(file, output, model):
 
 @needs_java
 @pytest.mark.usefixtures("small")
-def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path):
-    options = {"model": "k-anonymity:k=4", "algorithm": "mondrian", "seed": 1}
+@pytest.mark.parametrize("form", ["mondrian", "mondrian:choose=information-gain,target=disease"])
+def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path, form):
+    options = {"model": "k-anonymity:k=4", "algorithm": form, "seed": 1}
     orders = []
     for number, source in enumerate([file, spark().createDataFrame(measured()).repartition(5)]):
         output = tmp_path / f"{number}.parquet"

@@ -50,7 +50,7 @@ def run_python_examples(page: Path, folder: Path) -> None:
 
 
 def run_shell_examples(page: Path, folder: Path) -> None:
-    """Run the commands of a page, one after the other, in the working directory."""
+    """Run the commands of a page, one after the other, in the working directory, which is empty but for policies."""
     _prepare(page, folder)
     text = "".join(blocks_of(page, "shell")).replace("\\\n", " ")
     if " examples/" in text:
@@ -75,11 +75,8 @@ def load_demo() -> ModuleType:
 
 
 def _prepare(page: Path, folder: Path) -> None:
-    """Put the files in place that a page takes for granted, unless it makes them itself."""
-    shell = "".join(blocks_of(page, "shell"))
-    if "-o patients.csv" not in shell:
-        pa.csv.write_csv(generate_patients(2_000, seed=1), folder / "patients.csv")
-    if "clinic.deid" in shell:
+    """Put the files in place that a reader writes: policies, and a project of ARX."""
+    if "clinic.deid" in "".join(blocks_of(page, "shell")):
         clinic_project(folder / "clinic.deid")
     for text in blocks_of(page, "toml"):
         if "[input]" in text:
