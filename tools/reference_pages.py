@@ -33,12 +33,14 @@ from indistinct.errors import IndistinctError
 from indistinct.evaluation.attack.registry import ATTACKS
 from indistinct.hierarchy import KINDS, Hierarchy, HierarchyKind
 from indistinct.machine.arguments import required_fields
-from indistinct.metrics import BETTER, METRICS
+from indistinct.metrics import BETTER, METRICS, Metric
 from indistinct.metrics.queries.workload import Workload
 from indistinct.models import Model, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
 from indistinct.parameters import parameters_of
 from indistinct.recoding.columns import Importance, NumericForm, NumericForms
+from indistinct.recoding.kinds import Recoding
+from indistinct.release.published import Published
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
@@ -166,13 +168,17 @@ def _registered_page(title: str, introduction: str, kinds: Mapping[str, type[Any
 
 def _metrics_page() -> str:
     parts = [
-        "`indistinct.measure(release)` gives every metric that needs no parameter of its own; name others "
-        "in its second argument. [Theory](../theory/metrics.md) has the definitions."
+        "`ind.measure(release)` gives every metric that needs no parameter of its own, such as "
+        '`ind.measure(release)["gcp"]`; name others in its second argument: `ind.measure(release, ["loss", "iloss"])`. '
+        "[Theory](../theory/metrics.md) has the definitions."
     ]
+    rows = [
+        (f"[`{name}`](#{name})", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()
+    ]
+    parts += [_table(("metric", "what it is", "better", "values"), rows)]
     for name, kind in METRICS.items():
-        low, high = map(_end, kind.bounds)
-        told = f"{BETTER[kind.goal].capitalize()} is better. Values: {low} to {high}. Monotone: {_yes(kind.monotone)}."
-        parts += [*_entry(name, kind), f"On the screen: {kind.meaning}. {told}"]
+        told = f"{BETTER[kind.goal].capitalize()} is better. Values: {_range(kind.bounds)}. "
+        parts += [*_entry(name, kind), f"{told}Monotone: {_yes(kind.monotone)}."]
     return _page("Metrics", *parts)
 
 
@@ -285,6 +291,11 @@ def _declared(traits: Any) -> list[str]:
     return [_mark(getattr(traits, f.name)) for f in fields(traits)]
 
 
+def _range(bounds: tuple[float | None, float | None]) -> str:
+    low, high = bounds
+    return f"{_end(low)} or more" if high is None else f"{_end(low)} to {_end(high)}"
+
+
 def _end(bound: float | None) -> str:
     return "open" if bound is None else f"{bound:g}"
 
@@ -351,8 +362,11 @@ def _name_page(name: str, group: str) -> str:
         parts += [f"On the command line and in policies: `{registered}`. [Theory](../../theory/{page}.md)."]
         parts += ["## Parameters", _table(PARAMETER_COLUMNS, rows)] if rows else []
     if inspect.isclass(value):
-        members = [(f"`{member}`", _first_line(part)) for member, part in _members(value)]
-        parts += ["## Members", _table(("member", "what it is"), members)] if members else []
+        inner = _inner_members(value)
+        members = [(f"`{member}`", _first_line(part), member in inner) for member, part in _members(value)]
+        for title, is_inner in (("Members", False), ("For extensions", True)):
+            several = [each[:2] for each in members if each[2] is is_inner]
+            parts += [f"## {title}", _table(("member", "what it is"), several)] if several else []
     return _page(f"`{name}`", *parts)
 
 
@@ -521,7 +535,7 @@ def _parameter_rows(kind: Any) -> list[tuple[str, str, str, str]]:
             f"`{key}`",
             declared[key].meaning if key in declared else "",
             _type_name(hints[key]),
-            "required" if default is None else f"`{default or 'none'}`",
+            "required" if default is None else f"`{default}`" if default else "–",
         )
         for key, default in parameters(kind).items()
     ]
@@ -536,6 +550,18 @@ def _members(kind: type[Any]) -> Iterator[tuple[str, Any]]:
             yield name, plain
 
 
+def _inner_members(kind: type[Any]) -> Collection[str]:
+    """Return the members of a class that only authors of algorithms, models or metrics call: those of its protocol."""
+    if kind is Published:
+        return ("cells_of_original", "groups", "once", "require_original", "values_of_original", "view")
+    return {
+        name
+        for base in (Algorithm, Model, Metric)
+        if issubclass(kind, base) and kind is not base
+        for name in vars(base)
+    }
+
+
 def _descendants(kind: type[IndistinctError]) -> Iterator[type[IndistinctError]]:
     yield kind
     for below in kind.__subclasses__():
@@ -547,8 +573,10 @@ def _signature(name: str, value: Any) -> str:
         shown = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    if inspect.isclass(value) and (inspect.isabstract(value) or issubclass(value, IndistinctError)):
-        return ""
+    if inspect.isclass(value) and (
+        inspect.isabstract(value) or issubclass(value, IndistinctError | Recoding | Published)
+    ):
+        return ""  # programs do not call these constructors
     plain = shown.replace(
         parameters=[p.replace(annotation=p.empty) for p in shown.parameters.values()],
         return_annotation=shown.empty,

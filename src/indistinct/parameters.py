@@ -228,13 +228,18 @@ def parameters_of(kind: Any) -> dict[str, Parameter]:
 
 
 class WithDocumentedParameters:
-    """Add the declared parameters of each subclass to its docstring, so that `help` shows their meanings."""
+    """Show the declared parameters of each subclass in its docstring, and only types and defaults in its signature."""
 
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.__doc__ = document_parameters(cls.__doc__, _declared_in(cls))
+        # A dataclass with slots is created twice; its constructor is there the second time.
+        annotations = getattr(vars(cls).get("__init__"), "__annotations__", {})
+        for name, hint in annotations.items():
+            if get_origin(hint) is Annotated:
+                annotations[name] = get_args(hint)[0]
 
 
 def document_parameters(text: str | None, declared: Mapping[str, Parameter]) -> str | None:
@@ -287,8 +292,18 @@ def check_parameters(value: Any) -> None:
         try:
             object.__setattr__(value, name, takes.normalize(given))
         except Refused as refused:
-            hint = refused.hint or parameter.meaning
+            hint = refused.hint or _without_quotes(name, given) or parameter.meaning
             raise parameter_error(value, name, wanted=str(refused), hint=hint) from None
+
+
+def _without_quotes(name: str, given: Any) -> str | None:
+    """Return the hint for a number that is given as text, None for other values.
+
+    >>> _without_quotes("k", "5"), _without_quotes("k", "five")
+    ('write k=5 without quotes', None)
+    """
+    is_number = isinstance(given, str) and re.fullmatch(r"\d+(\.\d+)?", given)
+    return f"write {name}={given} without quotes" if is_number else None
 
 
 def parameter_error(value: Any, field: str, *, wanted: str, hint: str | None) -> ParameterError:

@@ -100,7 +100,7 @@ class Schema(NamedArguments):
         if twice:
             raise SchemaError(
                 f"a column has exactly one role; named twice: {', '.join(twice)}",
-                hint=f"leave each column in one of {', '.join(ROLES.values())}",
+                hint=f"name each column once, in one of {', '.join(ROLES.values())}",
             )
 
     @classmethod
@@ -181,6 +181,9 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], tabl
 
     The first line is shown only if most of the expected columns are in it: else it may be a person's row.
     """
+    words = name.split()
+    if len(words) > 1 and all(word in present for word in words):
+        return f"separate columns with commas: {','.join(words)}"
     near = did_you_mean(name, present)
     if near is not None:
         return near

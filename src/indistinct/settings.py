@@ -202,7 +202,7 @@ PRIVACY_SETTINGS = (
     Setting(
         "suppression",
         LIMIT,
-        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'.",
+        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'; 0 by default.",
         "Privacy",
         "privacy.suppression",
         "suppression",

@@ -138,17 +138,17 @@ CASES: dict[str, Case] = {
     "ragged CSV": Case(1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},1")), "expected 4 fields, got 2"),
     "open quote": Case(1, lambda f: anonymize(f, table(f, *ROWS, f'{MARKER},1,"{MARKER},x')), "quote"),
     "duplicate header": Case(
-        1, lambda f: anonymize(f, table(f, header="name,age,age,disease")), "found more than once"
+        1, lambda f: anonymize(f, table(f, header="name,age,age,disease")), "several columns have the same name"
     ),
     "empty file": Case(1, lambda f: anonymize(f, _empty(f)), "is empty"),
     "header only": Case(1, lambda f: anonymize(f, _header_only(f)), "no rows"),
     "all-null column": Case(1, lambda f: anonymize(f, table(f, *[f"{MARKER},,Oslo,flu"] * 4)), "every cell is missing"),
-    "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN and 0 infinite"),
-    "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "0 NaN and 1 infinite"),
+    "NaN": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("nan"), 2.0])), "1 NaN, which"),
+    "infinity": Case(1, lambda f: anonymize(f, parquet(f, [1.0, float("inf"), 2.0])), "1 infinite value, which"),
     "mixed types": Case(
         1,
         lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu"), "--hierarchy", "age=intervals:5,10"),
-        "is read as text",
+        "holds text",
     ),
     "mixed types without a hierarchy": Case(
         1, lambda f: anonymize(f, table(f, *ROWS, f"{MARKER},{MARKER},Oslo,flu")), "mixes numbers and text"
@@ -183,7 +183,7 @@ CASES: dict[str, Case] = {
     "missing hierarchy": Case(
         1,
         lambda f: anonymize(f, table(f), "--hierarchy", f"city={f / 'no.csv'}"),
-        "cannot read the hierarchy",
+        "which a hierarchy names",
     ),
     "hierarchy for no column": Case(1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"),
     "unknown kind of hierarchy": Case(
@@ -199,7 +199,7 @@ CASES: dict[str, Case] = {
         "`k` of k-anonymity must be at least 1",
     ),
     "k < 1 in a policy": Case(1, lambda f: policy(f, k=("k=2", "k=0")), "[privacy] models: `k`"),
-    "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has 8 row"),
+    "k > rows": Case(3, lambda f: anonymize(f, table(f), model=["--model", "k-anonymity:k=9"]), "has only 8 rows"),
     "l > distinct values": Case(
         3,
         lambda f: anonymize(f, table(f), model=["--model", "distinct-l-diversity:sensitive=disease,l=3"]),
@@ -296,6 +296,11 @@ CASES: dict[str, Case] = {
     ),
     "policy with a wrong type": Case(
         1, lambda f: policy(f, key=('["k-anonymity:k=2"]', '"k-anonymity:k=2"')), "expected a list of texts"
+    ),
+    "policy with a number among texts": Case(
+        1,
+        lambda f: policy(f, key=('["k-anonymity:k=2"]', "[12]")),
+        "expected a list of texts; got a list with a number",
     ),
     "policy that is no TOML": Case(1, lambda f: policy(f, key=('"data.csv"', f"{MARKER}")), "line 2: broken TOML"),
     "policy with a role twice": Case(
@@ -403,6 +408,42 @@ def test_an_unexpected_error_tells_its_type_alone(tmp_path: Path, run, monkeypat
     monkeypatch.setenv("INDISTINCT_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
         run(*anonymize(tmp_path, table(tmp_path)))
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.xlsx", "data.parquet"])
+@pytest.mark.parametrize("command", ["anonymize", "verify"])
+def test_a_file_without_permission_to_read_is_named(
+    tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch, name: str, command: str
+) -> None:
+    path, open_path = Path(table(tmp_path, name=name)), Path.open
+
+    def refuse(self: Path, *arguments: object, **options: object) -> object:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return open_path(self, *arguments, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", refuse)
+    ran = run(
+        command, str(path), *ROLES, *MODEL, *(["-o", str(tmp_path / "out.csv")] if command == "anonymize" else [])
+    )
+    assert ran.code == 1
+    assert f"cannot read {path}: Permission denied" in " ".join(ran.err.split())
+    assert "ask for access" in ran.err
+
+
+def test_a_folder_without_permission_to_search_is_named(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, stat_path = tmp_path / "closed" / "data.csv", Path.stat
+
+    def refuse(self: Path, **options: bool) -> os.stat_result:
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return stat_path(self, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    ran = run(*anonymize(tmp_path, str(path)))
+    assert ran.code == 1
+    assert f"no access to {path}: Permission denied" in " ".join(ran.err.split())
+    assert "ask for access" in ran.err
 
 
 def test_an_interrupt_is_130_and_writes_nothing(tmp_path: Path, run, monkeypatch: pytest.MonkeyPatch) -> None:

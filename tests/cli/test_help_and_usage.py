@@ -1,5 +1,7 @@
 """Help shows an example and the common options; mistakes on the command line get the line to write instead."""
 
+import shlex
+
 import pytest
 import typer
 
@@ -36,6 +38,14 @@ def test_help_all_shows_every_option(run, command):
     assert [name for name in options if name not in shown] == []
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_flags_of_an_example_are_options_of_its_command(command):
+    _, name, *words = shlex.split(EXAMPLES[command])
+    assert name == command
+    options = {each for option in typer.main.get_command(app).commands[command].params for each in option.opts}
+    assert {word for word in words if word.startswith("-")} <= options
+
+
 def test_every_option_that_help_leaves_out_is_one_of_a_command():
     root = typer.main.get_command(app)
     assert arrange_help(root, ["anonymize", "--help"]) == ["anonymize", "--help"]
@@ -66,8 +76,32 @@ def test_a_usual_mistake_gets_the_line_to_write(run, tmp_path, flags, words):
 def test_an_extra_word_without_a_list_points_at_help(run, tmp_path):
     ran = run("anonymize", tmp_path / "a.csv", "other.csv")
     assert ran.code == 2
-    assert "other.csv is not expected here" in ran.err
+    assert "unexpected argument other.csv" in ran.err
     assert "indistinct anonymize --help" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("generate", "no NAME is given"),
+        ("report a.csv", "no --output is given"),
+        ("anonymize --frobnicate", "there is no option --frobnicate"),
+        ("anonymise", "there is no command 'anonymise'; did you mean 'anonymize'?"),
+        ("list models", "unexpected argument models"),
+        ("query a.csv", "no query is given"),
+        ("ledger forget a.csv", "`forget` needs the number of a release"),
+        ("ledger show a.csv 2", "`show` takes no number"),
+        ("classify a.csv --quasi age --model k-anonymity:k=2", "no target column is given"),
+        ("anonymize a.csv --model k-anonymity:k=five -o b.csv", "hint: for example k=5"),
+        ("anonymize a.csv --quasi=age\\ sex --model k-anonymity:k=5 -o b.csv", "separate columns with commas: age,sex"),
+    ],
+)
+def test_a_mistake_is_said_in_one_way(run, tmp_path, monkeypatch, line, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(TABLE)
+    ran = run(*shlex.split(line))
+    assert ran.code in (1, 2)
+    assert words in " ".join(ran.err.split())
 
 
 def test_the_missing_input_of_a_policy_names_the_folder_of_the_policy(run, tmp_path):
@@ -81,6 +115,10 @@ def test_the_missing_input_of_a_policy_names_the_folder_of_the_policy(run, tmp_p
     assert ran.code == 1
     assert "which the policy p.toml names" in " ".join(ran.err.split())
     assert str(policy.parent) in ran.err
+    ran = run("anonymize", policy, "--input", tmp_path / "patiens.csv")
+    assert ran.code == 1
+    assert f"there is no file {tmp_path / 'patiens.csv'}" in " ".join(ran.err.split())
+    assert "which the policy" not in ran.err
     (policy.parent / "nope.csv").write_text("age\n1\n1\n")
     assert run("anonymize", policy).code == 0
 
@@ -115,7 +153,7 @@ def test_a_recoding_that_cannot_be_read_is_named(run, tmp_path):
     (tmp_path / "a.csv").write_text(TABLE)
     ran = run("apply", tmp_path / "r.json", tmp_path / "a.csv", "-o", tmp_path / "b.csv")
     assert ran.code == 1
-    assert "r.json: this is not a recoding" in " ".join(ran.err.split())
+    assert "r.json: this is not a saved recoding" in " ".join(ran.err.split())
 
 
 def test_hints_name_flags_and_no_parameters_of_python(run, tmp_path):

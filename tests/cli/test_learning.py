@@ -58,10 +58,10 @@ def test_a_finished_release_is_told_from_folds(run, released) -> None:
 @pytest.mark.parametrize(
     ("given", "code", "words"),
     [
-        (["--target", "name"], 1, "points at a person"),
+        (["--target", "name"], 1, "identifies a person"),
         (["--target", "diseas"], 1, "did you mean 'disease'?"),
         (["--target", "cost"], 1, "at most 100"),
-        ([], 2, "name it with --target"),
+        ([], 2, "the column to predict with --target"),
         (["--target", "disease", "--folds", "1"], 2, "`folds`"),
         (["--target", "disease", "--folds", "100"], 1, "fewer than 5 rows each"),
         (["--target", "disease", "--as", "middles"], 2, "`representation`"),

@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,15 @@ def test_a_public_function_explains_its_parameters_result_and_use(name: str) -> 
     assert {f"**{each.name}" if each.kind is each.VAR_KEYWORD else each.name for each in taken} == explained
     assert section_of(function, "Returns") != ""
     assert ">>> " in section_of(function, "Examples")
+
+
+@pytest.mark.parametrize("called", [*(getattr(ind, name) for name in FUNCTIONS), *KINDS.values()])
+def test_a_signature_shows_types_without_the_meanings_of_parameters(called: Any) -> None:
+    constructor = [called.__init__] if isinstance(called, type) else []
+    for each in (called, *constructor):
+        shown = str(inspect.signature(each))
+        assert "Parameter(" not in shown
+        assert "<class" not in shown
 
 
 @pytest.mark.parametrize("name", KINDS)

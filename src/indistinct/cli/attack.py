@@ -8,7 +8,8 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.failures import name_attack
-from indistinct.cli.linked import attack_linked, is_linked
+from indistinct.cli.flags import is_linked
+from indistinct.cli.linked import attack_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, refuse_most_below, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import print_json, progress, show
@@ -67,10 +68,13 @@ def command(
 ) -> None:
     """Attack a published table, made by any tool, and report how often each attack succeeds.
 
-    The original is the policy's input unless --original names another; it decides which guesses are right. `all` runs
-    every attack that applies and shows the most successful first. Each attack reports a baseline (guesses without the
-    release), a control (people who are not in it, --control) and the option that prevents it. `indistinct list` shows
-    all attacks. Attacks read every row: tables that do not fit in --memory, or in half of the free memory, are refused.
+    Name the attack first, then the file. `all` runs every attack that applies and shows the most successful first;
+    `indistinct list` names them. Needs the original (--original, or the policy's input), which tells right guesses from
+    wrong ones.
+
+    Each success rate comes with a baseline (guesses without the release), a control (people who are not in it,
+    --control) and the option that prevents the attack. Attacks read every row: tables that do not fit in --memory, or
+    in half of the free memory, are refused.
 
     With a policy of several tables, RELEASE is a folder, the attack is known-rows, --sample is a number of people, and
     the exit code is 4 if more people than --most-below are left among fewer than k candidates.

@@ -51,10 +51,10 @@ def command(
     release: FinishedRelease = None,
     seed: Chance = 0,
 ) -> None:
-    """Train classifiers on releases of a table, and test them on held-out rows of the original.
+    """Train classifiers on anonymized rows and test them on held-out rows of the original (cross-validation).
 
-    The table is split into folds, the training folds alone are anonymized, and classifiers predict the other rows. The
-    same classifiers trained on the original and without quasi-identifiers, and the majority, are shown for comparison.
+    In each fold the training rows are anonymized anew. For comparison, the same classifiers are trained on the original
+    rows and on rows without quasi-identifiers, and the most frequent value is predicted for every row.
     Needs scikit-learn: pip install "indistinct[ml]".
     """
     from indistinct.evaluation.measure.learning.classification import classify
@@ -64,7 +64,9 @@ def command(
     job, whole, how = _describe_learning(table, flags, release)
     wanted = target or job.target
     if wanted is None:
-        raise ParameterError("no column is named that is to be learned", hint="name it with --target")
+        raise ParameterError(
+            "no target column is given", hint="name the column to predict with --target, or `target` in the policy"
+        )
     with progress("learning") as share:
         learned = classify(
             whole,

@@ -62,9 +62,8 @@ def command(
     """Compare algorithms, models and suppression limits by utility and risk.
 
     Nothing is published. Each result shows the command that makes the release; infeasible ones give the reason. In a
-    list, key=value after a comma is a parameter and anything else the next name:
-    mondrian:relaxed=true,numeric=mean,datafly. Figures of several releases reveal more than those of one: keep them
-    private.
+    list, a comma begins the next name unless key=value follows: mondrian:relaxed=true,numeric=mean,datafly names two
+    algorithms. Figures of several releases reveal more than those of one: keep them private.
     """
     from indistinct.exploration.by_policy import compare_by_policy
     from indistinct.exploration.compare.folder import private_folder

@@ -144,6 +144,15 @@ def _other(error: BaseException, arguments: Sequence[str], *, as_json: bool) -> 
         return int(getattr(error, "exit_code", 2))
     if os.environ.get("INDISTINCT_DEBUG"):
         raise error
+    if isinstance(error, PermissionError) and error.filename is not None:
+        named = str(error.filename)
+        _tell(
+            "PermissionError",
+            f"no access to {named}: {error.strerror}",
+            "ask for access to this file and to its folder, or name another one",
+            as_json=as_json,
+        )
+        return 1
     if is_memory(error):
         short = out_of_memory("this command", wanted_bytes(error))
         _tell("OutOfMemoryError", short.message, short.hint or "", as_json=as_json)
@@ -193,7 +202,7 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
     several = len(extra[1].split()) > 1
     flag, values = _split_list(arguments)
     return (
-        f"{extra[1]} {'are' if several else 'is'} not expected here",
+        f"unexpected argument{'s' if several else ''} {extra[1]}",
         None if flag is None else f"separate columns by commas: {flag} {','.join(values)}",
     )
 
@@ -207,8 +216,12 @@ PLAIN = {
     "Value error, ": "",
     "Input should be a valid integer, unable to parse string as an integer": "expected a whole number",
     "Input should be a valid number, unable to parse string as a number": "expected a number",
+    r"^Missing (?:argument|option) '([^']*)'.*": r"no \1 is given",
+    r"^No such option: (\S+)": r"there is no option \1",
+    r"^No such command ('[^']*')\. D": r"there is no command \1; d",
+    r"^No such command ('[^']*')": r"there is no command \1",
 }
-"""What readers of flags say, and the plain words for it."""
+"""Patterns of what readers of flags say, and the plain words for it."""
 
 
 def _in_plain_words(written: str) -> str:
@@ -218,7 +231,7 @@ def _in_plain_words(written: str) -> str:
     "Invalid value for '--port': 'x' is not one of 'a', 'b'"
     """
     for theirs, ours in PLAIN.items():
-        written = written.replace(theirs, ours)
+        written = re.sub(theirs, ours, written)
     return written
 
 

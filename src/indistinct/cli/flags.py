@@ -1,5 +1,6 @@
 """One parser for every command: flags become a policy, or additions to one."""
 
+import glob
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +103,7 @@ def job_of(
     if instead:
         policy = _vary_policy(policy, flags)
     if data is not None:
+        _check_there(data)
         policy = replace(policy, input=policy.input.of_other_table(_absolute(data)))
     if not policy.models and policy.algorithm.promise() is None:
         raise no_model()
@@ -111,6 +113,14 @@ def job_of(
     if by_policy and chosen != policy.algorithm:
         note(f"{spell(chosen)} takes the place of {spell(policy.algorithm)}, which the policy says")
     return replace(policy, algorithm=chosen)
+
+
+def _check_there(data: Path) -> None:
+    """Raise `InputError` unless the file of --input exists; addresses and patterns are checked when they are read."""
+    from indistinct.tables.addresses import is_elsewhere, no_file
+
+    if "\0" not in str(data) and not (is_elsewhere(data) or glob.has_magic(str(data)) or data.exists()):
+        raise no_file(data)
 
 
 def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
@@ -373,3 +383,12 @@ def preferred_analysis(prefer: str | None, formulas: list[str] | None, policy: "
     if prefer is None:
         return None
     return replace(policy.analysis, formulas=tuple(formulas)) if formulas else policy.analysis
+
+
+def is_linked(policy: Path | str | None) -> bool:
+    """Return whether a file is a policy of several tables; every other one goes the way of one table."""
+    if policy is None or Path(policy).suffix.lower() != ".toml":
+        return False
+    from indistinct.job.policy.reading import is_linked_policy
+
+    return is_linked_policy(policy)

@@ -1,4 +1,4 @@
-"""`indistinct generate`: invented tables to try algorithms and models on."""
+"""`indistinct generate`: write tables of invented people to try algorithms and models on."""
 
 import secrets
 from pathlib import Path
@@ -15,7 +15,7 @@ CLINIC = "clinic"
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as patients or census; see `list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="patients, census, … or clinic; see `indistinct list`.")],
     rows: Annotated[int | None, typer.Option("--rows", min=0, help="Number of rows; by default 1000.")] = None,
     people: Annotated[
         int | None, typer.Option("--people", min=0, help="Number of people of clinic; its tables go to a folder.")
@@ -27,7 +27,11 @@ def command(
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Write a table of invented people; `clinic` writes several tables about the same people and a policy for them."""
+    """Write a table of invented people, to try things out.
+
+    `clinic` writes a folder: several tables about the same people, and a policy for them. Without --seed each run draws
+    other people and names the seed that draws them again.
+    """
     chosen = secrets.randbits(32) if seed is None else seed
     if name == CLINIC:
         _write_clinic(

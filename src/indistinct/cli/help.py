@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from indistinct.figures import plural
+
 HELP_NAMES = ["-h", "--help"]
 HELP_ALL = "--help-all"
 # The panels of options, as help shows them.
@@ -14,13 +16,14 @@ EXAMPLES = {
     "inspect": "indistinct inspect patients.csv -o policy.toml",
     "compare": "indistinct compare policy.toml --algorithms mondrian,optimal -o folder",
     "explore": "indistinct explore policy.toml --svg lattice.svg",
-    "anonymize": "indistinct anonymize a.csv --quasi age,sex --model k-anonymity:k=5 -o b.csv",
+    "anonymize": "indistinct anonymize a.csv --identifier name --quasi age,sex --sensitive disease "
+    "--model k-anonymity:k=5 -o b.csv",
     "apply": "indistinct apply recoding.json july.csv -o release.csv",
     "verify": "indistinct verify release.csv --policy policy.toml",
     "codebook": "indistinct codebook release.csv -o codebook.csv",
     "measure": "indistinct measure release.csv --policy policy.toml --original patients.csv",
     "distributions": "indistinct distributions release.csv --policy policy.toml --original a.csv",
-    "classify": "indistinct classify release.csv --policy policy.toml --target disease",
+    "classify": "indistinct classify policy.toml --target disease",
     "query": 'indistinct query release.csv "SELECT COUNT(*) WHERE age > 30" --policy p.toml',
     "assess": "indistinct assess release.csv --policy policy.toml --profile public",
     "attack": "indistinct attack all release.csv --policy policy.toml --original a.csv",
@@ -44,9 +47,17 @@ RARELY_USED = frozenset(
     guard_formulas ranges smallest_count partition_by previous previous_input accept_overlap fresh pseudonym importance
     levels target node population sample seed verbose save_recoding memory delimiter numeric suda unique_sets
     sampling_fraction most_below recoding chart seconds workload learn draws rule least_overlap prefer
-    formulas
+    formulas decimal
     """.split()  # noqa: SIM905
 )
+# Options of these that the help text of a command explains, so that it shows them: (command, parameter).
+SHOWN = {
+    ("classify", "target"),
+    ("generate", "seed"),
+    ("query", "recoding"),
+    ("query", "workload"),
+    ("verify", "recoding"),
+}
 
 
 def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
@@ -73,7 +84,7 @@ def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
         command.help = "\n\n".join([*example, *paragraphs])
         if hidden:
             flags = " ".join(option.opts[0] for option in hidden)
-            command.epilog = f"{len(hidden)} more options, explained by indistinct {name} {HELP_ALL}: {flags}"
+            command.epilog = f"{plural(len(hidden), 'more option')}, explained by indistinct {name} {HELP_ALL}: {flags}"
     return ["--help" if each == HELP_ALL else each for each in arguments]
 
 
@@ -108,5 +119,9 @@ def _panel_rank(parameter: Any) -> int:
 def _rarely_used(command: Any) -> Iterator[Any]:
     """Yield the options of a command that `--help` leaves out."""
     for option in command.params:
-        if option.param_type_name == "option" and option.name in RARELY_USED:
+        if (
+            option.param_type_name == "option"
+            and option.name in RARELY_USED
+            and (command.name, option.name) not in SHOWN
+        ):
             yield option

@@ -152,7 +152,8 @@ _COUNTED = {"rows": WHOLE, "original_rows": maybe(WHOLE), "form": maybe(TEXT)}
 _METRICS = {"metrics": by_name(maybe(NUMBER))}
 
 
-def _published() -> Schema:
+def _release() -> Schema:
+    """Return the schema of what `anonymize` and `apply` print."""
     places = {"output": TEXT, "other_outputs": many(TEXT), "certificate_path": maybe(TEXT)}
     places |= {"recoding_path": maybe(TEXT), "report_path": maybe(TEXT)}
     always = {**places, **_COUNTED, **_judged(), "verdict": _verdict(), **_METRICS, "counters": by_name(NUMBER)}
@@ -498,8 +499,8 @@ def _analyze() -> Schema:
 
 SCHEMAS: Mapping[str, Callable[[], Schema]] = {
     "analyze": _analyze,
-    "anonymize": _published,
-    "apply": _published,
+    "anonymize": _release,
+    "apply": _release,
     "assess": _assess,
     "attack": _attack,
     "classify": _classify,

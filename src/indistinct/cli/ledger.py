@@ -30,14 +30,16 @@ class Action(StrEnum):
 
 
 def command(
-    action: Annotated[Action, typer.Argument(metavar="ACTION", help="show every release, or forget one.")],
+    action: Annotated[
+        Action, typer.Argument(metavar="ACTION", help="`show` lists every release; `forget` removes one.")
+    ],
     ledger: Annotated[Path, typer.Argument(metavar="FILE", help="A file that --ledger wrote.")],
     number: Annotated[
         int | None, typer.Argument(metavar="NUMBER", help="The release to forget, by its number.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show the releases in a ledger: number, time, people, classes and digests, never a value.
+    """List the releases in a ledger, or forget one: number, time, people, classes and digests, never a value.
 
     `forget` removes one, so that later releases are not compared with it: use it for a release that was never
     published, or was withdrawn before it was read.
@@ -47,7 +49,8 @@ def command(
 
     if (number is None) == (action is Action.FORGET):
         raise ParameterError(
-            "a number goes with forget, which needs one", hint=f"indistinct ledger forget {ledger} 2, or show {ledger}"
+            "`forget` needs the number of a release" if number is None else "`show` takes no number",
+            hint=f"`indistinct ledger show {ledger}` lists the numbers",
         )
     if number is not None:
         forget_release(ledger, number)

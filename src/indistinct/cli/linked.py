@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from indistinct.cli.flags import is_linked
 from indistinct.cli.options import Flags
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.document.blocks import Grid, grid
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 ALLOWED = ("as_json", "show_values", "verbose", "engine")
 """Shared flags that commands on several tables take."""
-
-
-def is_linked(policy: Path | str | None) -> bool:
-    """Return whether a file is a policy of several tables; every other one goes the way of one table."""
-    if policy is None or Path(policy).suffix.lower() != ".toml":
-        return False
-    from indistinct.linked.policy import is_linked_policy
-
-    return is_linked_policy(policy)
 
 
 def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None:
@@ -136,7 +128,7 @@ def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, Rele
 def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, **options: Any) -> None:
     """Check a release in a folder; exit 4 where anything is not satisfied."""
     refuse_flags(flags, on_disk=True, **options)
-    verdict = judged_folder(folder, policy, originals=originals, memory=flags.memory)
+    verdict = verify_folder(folder, policy, originals=originals, memory=flags.memory)
     if flags.as_json:
         print_json({"folder": str(folder), **verdict.to_json()})
     else:
@@ -147,8 +139,8 @@ def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, 
         raise typer.Exit(VerificationError.exit_code)
 
 
-def judged_folder(folder: Path, policy: Path, *, originals: bool, memory: str | None) -> "LinkedVerdict":
-    """Return what is found about a release in a folder."""
+def verify_folder(folder: Path, policy: Path, *, originals: bool, memory: str | None) -> "LinkedVerdict":
+    """Verify a release of several tables in a folder; with `originals` also against the originals of the policy."""
     from indistinct.engines import bytes_of
     from indistinct.linked.checking import check_release
     from indistinct.linked.policy import read_linked_policy

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.linked import is_linked, measure_linked
+from indistinct.cli.flags import is_linked
+from indistinct.cli.linked import measure_linked
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, report, write_text
 from indistinct.cli.published_file import published_file
@@ -47,11 +48,11 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Measure the utility of a published table.
+    """Measure the utility of a published table: how much information generalization and suppression cost.
 
-    The original is the policy's input unless --original names another. --metric replaces the metrics of the policy, and
-    --model sets the k of average-class-size. Membership disclosure is measured too: how many combinations of values
-    the release is consistent with, and how many of them were not in the original.
+    The table is compared with the original (--original, or the policy's input). --metric replaces the metrics of the
+    policy; `indistinct list` names them. --model sets the k of average-class-size. Membership disclosure is measured
+    too: how many combinations of values are possible under the release, and how many of these were not in the original.
 
     With a policy of several tables, PUBLISHED is the folder of a release.
     """

@@ -41,7 +41,7 @@ def option_of(setting: Setting) -> Any:
     return Annotated[setting.kind.flag, shown]
 
 
-Json = Annotated[bool, typer.Option("--json", help=FLAGS["as_json"].help)]
+Json = Annotated[bool, typer.Option("--json", rich_help_panel="Messages", help=FLAGS["as_json"].help)]
 
 ROLES = names_under("schema")
 READING = names_under("input.reading")
@@ -58,7 +58,7 @@ MadeBy = Annotated[
         "--algorithm",
         metavar="SPEC",
         rich_help_panel="Generalization",
-        help="The algorithm that made a release in buckets, such as slicing:l=5; the certificate names its columns.",
+        help="Of a bucketized or sliced release: the algorithm that made it, such as slicing:l=5.",
     ),
 ]
 ChosenLevels = Annotated[
@@ -135,7 +135,7 @@ RecodingFile = Annotated[
         "--recoding",
         metavar="FILE",
         rich_help_panel="Input",
-        help="The recoding of the release, by which people are counted.",
+        help="The saved recoding of the release; assigns rows of the original to its classes.",
     ),
 ]
 Input = Annotated[

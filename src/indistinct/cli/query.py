@@ -27,29 +27,35 @@ def command(
     original: options.Original = None,
     recoding: Annotated[
         Path | None,
-        typer.Option("--recoding", metavar="FILE", help="The recoding, which has the meaning of labels."),
+        typer.Option("--recoding", metavar="FILE", help="The saved recoding: which values each label covers."),
     ] = None,
     workload: Annotated[
         Path | None,
         typer.Option("--workload", metavar="FILE", help="Queries, one per line, to compare with the original."),
     ] = None,
     sanity: Annotated[
-        float, typer.Option("--sanity", metavar="N", help="Smallest denominator of relative errors.")
+        float,
+        typer.Option(
+            "--sanity",
+            metavar="N",
+            help="Smallest denominator of relative errors, so that tiny counts do not dominate.",
+        ),
     ] = 1.0,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors of a workload (.svg).")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors of the --workload (.svg).")
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Query a release: an estimate, certain bounds of the true answer, and whether the answer is exact.
+    """Answer a COUNT, SUM, AVG, MIN or MAX from a release: an estimate, and certain bounds of the true answer.
 
-    The meaning of labels comes from the original (the policy's input unless --original names another), from the
-    recoding, or from the file alone where that is enough. --workload takes a file of queries and compares their answers
-    with those of the original.
+    Which values a label covers is read from the original (--original, or the policy's input), from the saved recoding
+    (--recoding), or from the file alone where that is enough. --workload compares the answers to many queries, one per
+    line, with those of the original.
     """
     if (sql is None) == (workload is None):
         raise ParameterError(
-            "give a query or a workload, one of both", hint='indistinct query release.csv "SELECT COUNT(*)" …'
+            "no query is given" if sql is None else "give a query or --workload, not both",
+            hint=f'indistinct query {published} "SELECT COUNT(*) WHERE age > 30"',
         )
     if plot is not None:
         if workload is None:

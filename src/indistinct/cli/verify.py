@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, no_model
-from indistinct.cli.linked import is_linked, verify_linked
+from indistinct.cli.flags import data_of, is_linked, no_model
+from indistinct.cli.linked import verify_linked
 from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import report
 from indistinct.cli.published_file import published_file
@@ -31,10 +31,11 @@ def command(
 ) -> None:
     """Check whether a published table satisfies a privacy model: exit 0 if it does, 4 if it does not.
 
-    A published identifier, or the certificate of another file, fails too. Roles and models come from a policy or from
-    flags; --model replaces the policy's models. A bucketized or sliced release must satisfy its algorithm's guarantee.
+    Also fails for a published identifier and for a certificate of another file. Roles and models come from a policy or
+    from flags; --model replaces the policy's models. A bucketized or sliced release must satisfy its algorithm's
+    guarantee.
 
-    With a person ID, people are counted on the original; --recoding maps its rows where labels alone do not.
+    With a person ID, people are counted on the original; --recoding assigns its rows to classes if labels alone cannot.
     Pseudonyms are judged by the rows that they link. A population is counted again for models that need it.
 
     With a policy of several tables, PUBLISHED is the folder of a release; --originals also looks for the original of

@@ -90,9 +90,10 @@ def publish_parts(
     secret: Secret,
     memory: int,
 ) -> None:
-    """Give a sink the table of a release that `finish` makes part by part; rows in waiting take `memory` bytes.
+    """Finish a release part by part and write its table to `sink`.
 
-    `keep` is called with every part, and `done` when there is no further one, before anything is written.
+    `keep` gets the summary of each part; `done` is called after the last one and before anything is written. Rows that
+    wait take at most `memory` bytes.
     """
     with closing(ClassRuns()) as runs:
         with closing(Partitions(starts_of(parting.sizes), memory)) as partitions:

@@ -192,8 +192,11 @@ def _words_of_smallest(line: Line) -> str:
         )
         return f"no guarantee covers all quasi-identifiers together, and {some}"
     if k == 1:
-        some = f"{_of(line, 'alone', unit)} are" if "alone" in line.numbers else "at least one is"
-        return f"k = 1 is no protection: {some} alone in their {group}"
+        one = "at least one person" if unit == "people" else "at least one row"
+        some = _of(line, "alone", unit) if "alone" in line.numbers else one
+        if line.numbers.get("alone", 1) > 1:
+            return f"k = 1 is no protection: {some} are alone in their {group}"
+        return f"k = 1 is no protection: {some} is alone in {'their' if unit == 'people' else 'its'} {group}"
     if k < WEAK:
         return f"k = {k} is weak: an attacker who finds the {group} of a person has a choice of {k} {unit}"
     return f"the smallest {group} has {number(k)} {unit}"

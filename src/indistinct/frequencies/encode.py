@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies import _kernels
 from indistinct.machine.arrays import Codes, empty_large, narrowest, repeat_values, run_starts
 from indistinct.machine.ordering import distinct_with_places, order_numbers, places_of, sort_words, text_order
@@ -107,6 +108,7 @@ class DistinctValues:
 
 
 def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
+    """Return the distinct values of a column, in the way that is fastest for its type."""
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         return from_dictionary(column)
@@ -210,9 +212,10 @@ def check_finite(name: str, numbers: Codes) -> None:
 
 def not_finite(name: str, nans: int, infinities: int) -> InputError:
     """Return the error of a column with NaN or infinite numbers."""
+    kinds = ((nans, plural(nans, "NaN", "NaN")), (infinities, plural(infinities, "infinite value")))
     return InputError(
-        f"column {name!r} holds {nans} NaN and {infinities} infinite value(s), which cannot be ordered",
-        hint="make them missing (null) or drop these rows",
+        f"column {name!r} holds {' and '.join(words for count, words in kinds if count)}, which cannot be ordered",
+        hint="replace them by null (pandas: df.replace([np.inf, -np.inf], pd.NA)), or remove these rows",
     )
 
 

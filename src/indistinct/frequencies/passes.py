@@ -38,7 +38,7 @@ class KeySets:
 
     @classmethod
     def of(cls, sets: Mapping[int, Codes], nodes: int) -> "KeySets | None":
-        """Return the sets of nodes, by the number of the node, out of `nodes`; None if there are none."""
+        """Pack the sets of a tree of `nodes` nodes: number of a node -> keys that go left; None if no node has one."""
         if not sets:
             return None
         of_node = np.full(nodes, -1, dtype=np.int64)

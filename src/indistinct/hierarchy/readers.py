@@ -65,6 +65,8 @@ def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyErro
 def _text(place: Path, encoding: str | None) -> str:
     try:
         content = read_ordinary(place)
+    except FileNotFoundError:
+        raise HierarchyError(f"there is no file {place}, which a hierarchy names", hint="check its path") from None
     except OSError as error:
         raise HierarchyError(
             f"cannot read the hierarchy {place}: {error.strerror or 'unreadable'}", hint="check the path"

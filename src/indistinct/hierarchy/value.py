@@ -239,11 +239,14 @@ def _plain(value: Any) -> Any:
     return list(map(_plain, value)) if isinstance(value, tuple) else value
 
 
+NOUNS = {Kind.NUMBER: "numbers", Kind.DATE: "dates", Kind.TEXT: "text"}
+
+
 def require(domain: Domain, kind: Kind, *, builder: str) -> None:
     """Raise unless a builder supports a column's kind of values; a column without values has any kind."""
     if len(domain.values) and domain.kind is not kind:
         raise HierarchyError(
-            f"{builder} need a column of kind {kind}; column {domain.column!r} is read as {domain.kind}",
-            hint="masking, tables, trees and suppression work on any column",
+            f"{builder} need {NOUNS[kind]}; column {domain.column!r} holds {NOUNS[domain.kind]}",
+            hint="for any column: a CSV file with the levels of each value, mask or suppression",
             column=domain.column,
         )

@@ -197,23 +197,24 @@ class _Whole:
         return tuple(sorted((each for each in fresh if each.minimal), key=lambda each: -each.minimal))
 
     def _count(self, names: tuple[str, ...]) -> ColumnSet:
-        alone = self._alone(names)
+        alone = self._unique(names)
         minimal = alone.copy()
         for part in combinations(names, len(names) - 1):
             if part:
-                minimal &= ~self._alone(part)
+                minimal &= ~self._unique(part)
         return ColumnSet(names, self._members(alone), self._members(minimal))
 
-    def _alone(self, names: tuple[str, ...]) -> Mask:
-        """Return which rows have values in some columns that only their own person has."""
+    def _unique(self, names: tuple[str, ...]) -> Mask:
+        """Return which rows have values in some columns that occur for one person only."""
         if names not in self.known:
             codes = [self.columns[name] for name in names]
             sizes = [int(each.max(initial=0)) + 1 for each in codes]
             few = self.people is None and prod(sizes) <= MAX_TABLE_ENTRIES
-            self.known[names] = _alone_by_counting(codes, sizes) if few else self._alone_by_sorting(codes, sizes)
+            self.known[names] = _unique_by_counting(codes, sizes) if few else self._unique_by_sorting(codes, sizes)
         return self.known[names]
 
-    def _alone_by_sorting(self, codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
+    def _unique_by_sorting(self, codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
+        """Return which rows have values that occur for one person only, by sorting the rows."""
         grouping = group_rows(codes, sizes)
         owners = np.arange(self.rows) if self.people is None else self.people
         own, starts = owners[grouping.order], grouping.starts[:-1]
@@ -228,7 +229,7 @@ class _Whole:
         return int(np.count_nonzero(np.bincount(self.people[rows])))
 
 
-def _alone_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
+def _unique_by_counting(codes: Sequence[Codes], sizes: Sequence[int]) -> Mask:
     """Return which rows have a unique vector, by a table of counts where there are not many vectors."""
     cells = np.ravel_multi_index([each.astype(np.int64) for each in codes], sizes)
     return np.asarray(np.bincount(cells, minlength=1)[cells] == 1)

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.inspection.patterns.ordered_values import (
+    coordinate_pairs,
     pattern_of_dates,
     pattern_of_numbers,
-    places_among,
     rows_above,
 )
 from indistinct.inspection.patterns.registry import FREE_TEXT, patterns_of_digits, patterns_of_texts
@@ -162,7 +162,7 @@ def by_content(
     columns: Sequence[ColumnProfile], values: Mapping[str, pa.Array], counts: Mapping[str, Codes], *, rows: int
 ) -> tuple[ColumnProfile, ...]:
     """Return columns with the patterns that their distinct values show, and the roles that follow from these."""
-    places = places_among(
+    coordinates = coordinate_pairs(
         {name: each for name, each in values.items() if pa.types.is_floating(each.type) and not _is_measured(name)}
     )
     found = []
@@ -170,7 +170,7 @@ def by_content(
         patterns = patterns_of(column.kind, values[column.name], counts[column.name], rows=rows)
         if _is_measured(column.name):
             patterns = tuple(each for each in patterns if each.name != "age")
-        patterns += (places[column.name],) if column.name in places else ()
+        patterns += (coordinates[column.name],) if column.name in coordinates else ()
         found.append(_judge_column(replace(column, patterns=patterns)))
     return tuple(found)
 

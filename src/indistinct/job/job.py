@@ -166,7 +166,7 @@ def job_of_policy(policy: Policy, **changes: Unpack[Changes]) -> Job:
 
 
 def check_input(policy: Policy, path: str | Path | None = None) -> None:
-    """Raise `InputError` if the table that a policy names is not there; `path` is another one that takes its place."""
+    """Raise `InputError` if the table that a policy names does not exist; not checked where `path` replaces it."""
     source = policy.source
     if path is not None or policy.name is None or not isinstance(source, Path) or is_elsewhere(source):
         return

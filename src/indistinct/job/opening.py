@@ -43,8 +43,9 @@ def open(  # noqa: A001
 ) -> Any:
     """Open a table: read it into memory as declared, or refer to it where it is.
 
-    Types and notations that are not declared are inferred from the values; what cannot be inferred stays text. A
-    database is read in one snapshot until the source is closed.
+    Pass the result to `anonymize`, `inspect` and other functions. A path given to them is opened in the same way:
+    `open` declares delimiters, types or NA strings. Types and notations that are not declared are inferred from the
+    values; what cannot be inferred stays text. A database is read in one snapshot until the source is closed.
 
     Parameters
     ----------
@@ -68,10 +69,11 @@ def open(  # noqa: A001
         * ``dates``: a format such as ``"%d.%m.%Y"`` for all columns of text that fit, or ``{column: format}``;
         * ``missing``: NA strings for all columns, or ``{column: texts}``;
         * ``text``: columns that are text whatever their values look like;
-        * ``types``: ``{column: type}`` with number, plain-number, integer, date, datetime or text;
+        * ``types``: ``{column: type}`` with number, plain-number, integer, date, datetime or text, such as
+          ``{"zip": "text"}``;
         * ``header``: True for a first line of names that looks like data;
         * ``columns``: the columns to read, if not all;
-        * ``skip_rows``, ``comment``, ``trim``, ``nameless``: where names and fields begin;
+        * ``skip_rows``, ``comment``, ``trim``, ``nameless``: where names and fields begin, such as ``skip_rows=2``;
         * ``sheet``: of a workbook; ``codes``: keep the codes of a statistics file in place of its labels;
         * ``version``: of a Delta table, or the ID of an Iceberg snapshot; the newest by default;
         * ``reading``: how another table was read.

@@ -367,37 +367,43 @@ def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: So
         opened = _OpenJob(replace(job, schema=schema), engine, source, model, hierarchies, population)
         secret = Secret(job.seed)  # one for all attempts, as people are held back
 
-        def prepare(rows: Source, held: int) -> tuple[Fit, Publication]:
-            return _fit(replace(opened, source=rows), recoding, secret, held=held)
+        def prepare(rows: Source, withheld: int) -> tuple[Fit, Publication]:
+            return _fit(replace(opened, source=rows), recoding, secret, withheld=withheld)
 
-        found, publication = prepare(source, 0)
+        fitted, publication = prepare(source, 0)
         if job.hold_back:
-            found, publication = hold_people_back(found, publication, earlier, prepare)
+            fitted, publication = hold_people_back(fitted, publication, earlier, prepare)
         try:
             release = _publish(job, earlier, publication, {"scans": 1, "seconds": time.perf_counter() - began})
         except VerificationError as error:
-            raise explain_failure(error, found, publication.model) from None
+            raise explain_failure(error, fitted, publication.model) from None
         except InfeasibleError as error:
-            raise within_budget(error, found, publication.model) from None
+            raise within_budget(error, fitted, publication.model) from None
     return replace(release, declared=hierarchies)
 
 
-def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, held: int) -> tuple[Fit, Publication]:
-    """Return how a recoding fits a source from which `held` people were held back, and what is published of it."""
+def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, withheld: int) -> tuple[Fit, Publication]:
+    """Apply a recoding to a source and prepare its publication.
+
+    `withheld` people were removed already, because earlier releases would expose them; they count towards the
+    suppression limit.
+    """
     job, engine, others = opened.job, opened.engine, opened.population
     keys = tuple(dict.fromkeys([*keys_of(recoding), *opened.model.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in opened.hierarchies.items() if (name,) in keys}
-    found = fit(engine, opened.source, recoding, keys=keys, hierarchies=sensitive)
-    model = opened.model.sampled(found.members)
+    fitted = fit(engine, opened.source, recoding, keys=keys, hierarchies=sensitive)
+    model = opened.model.sampled(fitted.members)
     if others is not None:
-        found = fit_beside(found, Population(engine, others, job.schema, recoding))
-    allowed = held_within(held, job.budget.allows(found.members + held, found.unit), found.members + held)
-    assignment, dropped = suppressed_within(found, model, budget=allowed)
-    warnings = (*check_orders(found.counted, model), *unused(job.population, model), *dropped)
-    return found, Publication(
+        fitted = fit_beside(fitted, Population(engine, others, job.schema, recoding))
+    allowed = held_within(
+        withheld, job.budget.allows(fitted.members + withheld, fitted.unit), fitted.members + withheld
+    )
+    assignment, dropped = suppressed_within(fitted, model, budget=allowed)
+    warnings = (*check_orders(fitted.counted, model), *unused(job.population, model), *dropped)
+    return fitted, Publication(
         engine,
         opened.source,
-        found.counted,
+        fitted.counted,
         recoding,
         model,
         job.schema,

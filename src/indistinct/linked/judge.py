@@ -94,7 +94,7 @@ def judge(view: LinkedView, knowledge: KnownRows, model: LinkedAnonymity) -> Lin
 
 
 def partition_by_whole_tables(view: LinkedView, knowledge: KnownRows) -> Codes:
-    """Return the part of each person: the class and, in tables known completely, the multiset of labels."""
+    """Number each person's part: the class and, for tables known to an attacker completely, the multiset of labels."""
     columns = [view.classes]
     for name, rows in view.events.items():
         if knowledge.tables[name] == ALL:

@@ -34,7 +34,7 @@ from indistinct.schema import Schema
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
 """Approximate number of event rows on which nodes are compared, in whole classes."""
-MOST_COMBINATIONS = 4_000_000_000
+MAX_COMBINATIONS = 4_000_000_000
 """Upper limit of the combinations of known rows of all people, above which a job is refused."""
 LOSS_DIGITS = 12
 """Digits of a loss that are compared."""
@@ -141,10 +141,10 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     """
     combinations = estimate_combinations(opened)
     LOG.info("about %s combinations of known rows are counted for each release that is compared", f"{combinations:,}")
-    if combinations > MOST_COMBINATIONS:
+    if combinations > MAX_COMBINATIONS:
         raise ParameterError(
             f"attackers who know {opened.policy.knowledge.rows} rows have {combinations:,} combinations; at most "
-            f"{MOST_COMBINATIONS:,} are counted",
+            f"{MAX_COMBINATIONS:,} are counted",
             hint="declare fewer known rows, or replace codes by coarser ones that repeat less within a person",
         )
     policy = opened.policy
@@ -163,7 +163,7 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
         raise InfeasibleError(
             f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
             f"{policy.suppression}",
-            hint="allow more people to be dropped (suppression), a smaller k or l, or give coarser hierarchies",
+            hint="allow a higher suppression limit, a smaller k or l, or give coarser hierarchies",
         )
     within = [each for each in solutions if _excess(opened, each) == 0]
     if not within:
@@ -203,9 +203,9 @@ def _excess(opened: OpenTables, solution: LinkedSolution) -> float:
 
 
 def _best_of(search: _LinkedSearch, classes: PeopleClasses) -> LinkedSolution | None:
-    """Return the best release with these classes of people.
+    """Return the best release for one partition of the people, None if there is none.
 
-    Nodes are compared on a sample, the best is computed fully.
+    Nodes of the lattice are compared on a sample of the classes; the best one is computed on all rows.
     """
     opened = search.opened
     sampled = _sampled_classes(opened, classes)

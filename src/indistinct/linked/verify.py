@@ -77,7 +77,7 @@ class LinkedVerdict:
 def verify_tables(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], *, anchors_inside: bool = True, memory: int = MEMORY
 ) -> LinkedVerdict:
-    """Return what is found about published tables, by name; every table of the policy must be there.
+    """Verify published tables, given by name; every table of the policy must be present.
 
     `anchors_inside` says that a star in place of an anchor means the declared windows, and not any day. Rows are judged
     in runs of whole classes, which take about `memory` bytes.
@@ -139,7 +139,7 @@ def _judge_runs(
     counts: Mapping[str, Codes],
     memory: int,
 ) -> tuple[LinkedJudgement, dict[str, OffsetFindings]]:
-    """Return what every person is left among, and what is found about offsets, a run of whole classes at a time."""
+    """Judge every person's candidates and the offsets of events, a run of whole classes at a time."""
     smallest, share = np.zeros(len(people), dtype=np.int64), np.zeros(len(people))
     violations = too_frequent = 0
     offsets = {table.name: OffsetFindings() for table in policy.judged if table.time is not None}
@@ -233,7 +233,7 @@ class RowFindings:
 def check_rows(
     policy: LinkedPolicy, table: LinkedTable, blocks: Iterator[pa.Table], people: PublishedPeople
 ) -> RowFindings:
-    """Return what is found about an event table, read once."""
+    """Check an event table in one pass: its rows for each person, rows without a person, order and calendar."""
     found = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
     order, calendar = PublishedOrder(table), None
     if table.time is not None and table not in policy.judged:

@@ -39,12 +39,17 @@ def with_checked_arguments(function: Function) -> Function:
     hint: see help(publish)
     """
     signature = inspect.signature(function)
+    shown = [
+        each.replace(annotation=inspect.Parameter.empty) if each.kind is each.VAR_KEYWORD else each
+        for each in signature.parameters.values()
+    ]
 
     @functools.wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
         _check(function, signature, _bind(function, signature, arguments, named))
         return function(*arguments, **named)
 
+    checked.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined] # for help() and editors
     return checked  # type: ignore[return-value]
 
 

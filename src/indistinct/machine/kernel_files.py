@@ -140,7 +140,7 @@ def _is_safe_path(folder: Path) -> bool:
 
 
 def _is_guarded(found: os.stat_result) -> bool:
-    """Return whether no other user except root can replace the entries of a directory, or a link."""
+    """Return whether only this user and root can replace the entries of a directory, or a link."""
     if found.st_uid not in (0, os.geteuid()):
         return False
     writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(found.st_mode)

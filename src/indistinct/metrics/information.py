@@ -42,7 +42,7 @@ class SizeMetric(Metric):
 
 @dataclass(frozen=True, slots=True)
 class Discernibility(SizeMetric):
-    """C_DM: each row pays the size of its class, a suppressed row the size of the table.
+    """The number of rows that each row cannot be told from, summed (C_DM): its class, or the table if it is suppressed.
 
     Σ|E|² + N·S, Bayardo and Agrawal (2005). A release whose classes have at least k rows gets at least k·N.
     """
@@ -67,7 +67,7 @@ class Discernibility(SizeMetric):
 
 @dataclass(frozen=True, slots=True)
 class AverageClassSize(SizeMetric):
-    """C_AVG: the mean size of a released class, in units of k; 1 is the best that k-anonymity allows.
+    """The mean size of a released class, in units of k (C_AVG); 1 is the best that k-anonymity allows.
 
     (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it together with
     their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Without `k`

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
+from indistinct.figures import plural
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arguments import REQUIRED
 from indistinct.machine.arrays import Counts, Mask
@@ -71,7 +72,7 @@ class DistinctLDiversity(SensitiveModel):
             return
         most = int(self.achieved(whole)["l"])
         raise InfeasibleError(
-            f"l = {self.l} but column {self.sensitive!r} has only {most} distinct value(s)",
+            f"l = {self.l} but column {self.sensitive!r} has only {plural(most, 'distinct value')}",
             hint=f"choose an l of at most {most}; with {most} every class has all values",
             feasible=Feasible({"l": most}, column=self.sensitive),
         )

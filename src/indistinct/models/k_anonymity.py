@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
+from indistinct.figures import plural
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import Mask
 from indistinct.models.base import FOUND, SIZE, HistogramTest, Model, ModelTraits, ModelWords
@@ -71,7 +72,7 @@ class KAnonymity(Model):
         """Raise `InfeasibleError` if the table has fewer than `k` rows."""
         if 0 < whole.rows < self.k:
             raise InfeasibleError(
-                f"k = {self.k} but the table has {whole.rows} row(s)",
+                f"k = {self.k} but the table has only {plural(whole.rows, 'row')}",
                 hint=f"choose a k of at most {whole.rows}; with {whole.rows} all rows form one class",
                 feasible=Feasible({"k": whole.rows}),
             )

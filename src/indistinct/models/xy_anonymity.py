@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from indistinct.errors import Feasible, InfeasibleError
+from indistinct.figures import plural
 from indistinct.frequencies.value import Classes, Key
 from indistinct.machine.arrays import Counts, Mask
 from indistinct.models.base import DISTINCT, FOUND, HistogramTest, Model, ModelTraits, ModelWords
@@ -89,7 +90,7 @@ class XYAnonymity(Model):
             return
         most = int(self.achieved(whole)["k"])
         raise InfeasibleError(
-            f"k = {self.k} but there are only {most} distinct value(s) of {' with '.join(map(repr, self.y))}",
+            f"k = {self.k} but {' with '.join(map(repr, self.y))} has only {plural(most, 'distinct value')}",
             hint=f"choose a k of at most {most}; with {most} every class has all values",
             feasible=Feasible({"k": most}),
         )

@@ -209,7 +209,7 @@ def _by_bucket(frequencies: FrequencySet, recoding: ByBucket) -> Assignment:
 
 
 def _check_rows(frequencies: FrequencySet, recoding: ByRow | ByBucket) -> None:
-    """Raise unless a recoding that speaks of rows speaks of those of this table."""
+    """Raise unless a recoding of single rows was made for this table."""
     same = np.array_equal(frequencies.vectors, recoding.vectors)
     if same and recoding.joint is not None and frequencies.joint is not None:
         inner = frequencies.joint.histogram

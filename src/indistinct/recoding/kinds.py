@@ -136,16 +136,27 @@ class RecodedColumn:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recoding(ABC):
-    """What to publish for each combination of quasi-identifier values.
+    """The generalization of a release, to be saved: the label published for each value, or combination of values.
 
-    `schema` gives the roles of all columns of the table and `promise` the model that the search satisfied; both are
-    there once a recoding belongs to a release, so that it can be applied to another table with the same care.
-    `suppression` is what the search was allowed to drop, as a `Budget` spells it: a share, or a text such as "4 rows".
-    `reading` is how the table was read, so that another one can be read alike.
-    `transformations` are those of columns that are not recoded, None where there are none.
-    `ranges` says that ranges are published as columns of their ends; None where they are labels.
-    `nonce` makes the digest in a certificate a commitment: without it guesses about the table cannot be tested.
-    Two recodings are equal when they publish the same, whatever their nonces.
+    `release.recoding` has that of a release, and `anonymize` saves it with ``save_recoding="recoding.json"``. `apply`
+    publishes another table with it. Keep it private: it holds original values.
+
+    `columns` are the quasi-identifiers. `schema` gives the roles of all columns of the table and `promise` the model
+    that the release satisfies, None before a recoding belongs to a release. `suppression` is the suppression limit: a
+    share, or a text such as "4 rows". `reading` is how the table was read, so that another one is read alike.
+    `transformations` are the masking of other columns, None where there is none. `ranges` says that ranges are
+    published as columns of their ends; None where they are labels. `nonce` makes the digest in a certificate a
+    commitment: without it guesses about the table cannot be tested. Two recodings are equal when they publish the same,
+    whatever their nonces.
+
+    Examples
+    --------
+    >>> import indistinct as ind
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [21, 22, 41, 42]})
+    >>> release = ind.anonymize(table, ind.Schema(quasi=["age"]), model="k-anonymity:k=2", algorithm="mondrian")
+    >>> release.recoding.names, release.recoding.promise
+    (('age',), 'k-anonymity:k=2')
     """
 
     columns: tuple[RecodedColumn, ...]
@@ -167,12 +178,12 @@ class Recoding(ABC):
 
     @property
     def budget(self) -> Budget:
-        """Return what the search was allowed to drop."""
+        """Return the suppression limit."""
         return parse_budget(self.suppression)
 
     @property
     def reusable(self) -> bool:
-        """Return whether it speaks of vectors, so that it fits other tables too, and not of the rows of one table."""
+        """Return whether it can be applied to other tables: it maps values, and not the rows of one table."""
         return True
 
     @property
@@ -182,7 +193,7 @@ class Recoding(ABC):
 
     @property
     def of_slices(self) -> "tuple[Recoding, ...]":
-        """Return the recodings of single slices, where links are broken and values recoded before."""
+        """Return the recodings of the slices of a sliced release whose values were generalized before."""
         return ()
 
     @property
@@ -192,11 +203,11 @@ class Recoding(ABC):
 
     @property
     def node(self) -> Mapping[str, int] | None:
-        """Return the node of the lattice, column -> level, None where columns are not published on one level each."""
+        """Return the node of the lattice, column -> level; None unless each column is published on one level."""
         return None
 
     def level_of(self, column: str) -> int | None:
-        """Return the level of its hierarchy on which a whole column is published, None where it is not on one."""
+        """Return the level of its hierarchy on which a column is published, None where levels differ between rows."""
         return (self.node or {}).get(column)
 
     @property

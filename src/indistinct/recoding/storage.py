@@ -256,8 +256,9 @@ def _read(text: str, second: Callable[[], bytes]) -> Recoding:
         OSError,
     ):  # the bytes are read already: Arrow says of broken ones that they cannot be
         _refuse(
-            "this is not a recoding that can be read",
-            hint="give the file that --save-recoding wrote (write_recoding in Python), unchanged",
+            "this is not a saved recoding, or it was changed",
+            hint="give the file that --save-recoding wrote (write_recoding in Python); a policy goes to "
+            "`indistinct anonymize`",
         )
     check_recoding(recoding)
     return recoding

@@ -388,6 +388,7 @@ def _bound_numbers(numbers: Codes, bottom: float | None, top: float | None) -> C
 
 
 def _decimals(name: str, column: pa.ChunkedArray, given: Transformation, kind: pa.DataType) -> pa.ChunkedArray:
+    """Round a decimal column and limit it at top and bottom; raise where its type cannot hold the results."""
     try:
         if given.round is not None:
             column = pc.round_to_multiple(column, _decimal(given.round, kind), round_mode="half_to_even")

@@ -16,7 +16,7 @@ from indistinct.figures import counts_of, hide_counts, short, unit_of
 from indistinct.frequencies.structure import units_of
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.recoding.outputs import MAIN
-from indistinct.release.guarantee import failed_checks, guarantee_in_words
+from indistinct.release.guarantee import CHECKS, failed_checks, guarantee_in_words
 
 WHOLE = "the whole"
 """The misfit of a document that has no fields."""
@@ -271,7 +271,7 @@ def verdict_grid(stored: JsonValues, *, caption: str | None = None, spell: Calla
                 verdict["model"] if spell is None else spell(verdict["model"]),
                 stored.figure("verdicts", index, "holds", words=yes_or_no),
                 achieved or "–",
-                stored.figure("verdicts", index, "violating_classes"),
+                "–" if verdict["model"] in CHECKS else stored.figure("verdicts", index, "violating_classes"),
             )
         )
     headings = ("model", "satisfied", "achieved", f"violating {groups}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.engines.base import Engine, Source
 from indistinct.errors import Feasible, InfeasibleError, UnseenValueError, VerificationError
-from indistinct.figures import Sentence, count_unit, literal, share_above
+from indistinct.figures import Sentence, count_unit, literal, plural, share_above
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.value import Key
 from indistinct.hierarchy.value import Hierarchy
@@ -81,7 +81,7 @@ class Fit:
             counts["rows_combined"] = self.combinations
             apart = "; " if template else ""
             template += (
-                f"{apart}in {{rows_combined}} row(s) combinations of known values that {self.recoding.not_covered}"
+                f"{apart}in {{rows_combined:row|rows}} combinations of known values that {self.recoding.not_covered}"
             )
         return template, counts
 
@@ -133,7 +133,7 @@ def fit(
 
 def _by_column(rows: Mapping[str, int], between: str = ", ") -> tuple[str, dict[str, int]]:
     """Return the template of a list of columns with the rows that each has, and its counts."""
-    parts = [f"column {literal(repr(name))} in {{rows_{index}}} row(s)" for index, name in enumerate(rows)]
+    parts = [f"column {literal(repr(name))} in {{rows_{index}:row|rows}}" for index, name in enumerate(rows)]
     return between.join(parts), {f"rows_{index}": count for index, count in enumerate(rows.values())}
 
 
@@ -201,7 +201,7 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
         if found.uncovered_members > budget:
             raise _not_covered(found, model, budget=budget)
         template, counts = found.described()
-        prefix = "{rows_suppressed} row(s) that the recoding does not cover are suppressed: "
+        prefix = "{rows_suppressed:row|rows} suppressed, which the recoding does not cover: "
         warnings.append(Sentence(prefix + template, rows_suppressed=found.uncovered_rows, **counts))
     assignment = found.assignment
     if budget and found.recoding.reusable:
@@ -210,8 +210,8 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
             assignment = repaired.assignment
             warnings.append(
                 Sentence(
-                    "{classes} class(es) with {rows_suppressed} row(s) break the promise on this table and are "
-                    "suppressed",
+                    "{classes:class|classes} with {rows_suppressed:row|rows} suppressed: the model is not satisfied "
+                    "there",
                     classes=repaired.classes,
                     rows_suppressed=repaired.rows,
                 )
@@ -235,9 +235,9 @@ def _advice(found: Fit, model: Model) -> tuple[str, float | None]:
     """Return what to suppress in words, and the share that would do, if there is one."""
     repaired = repair(found, model)
     if repaired.assignment is None:
-        return "no row would be left that keeps the promise", None
+        return "no row would be left that satisfies the model", None
     share = share_above(repaired.suppressed, found.members)
-    extra = f", with {repaired.rows:,} row(s) of {repaired.classes:,} class(es) that break the promise"
+    extra = f", with {plural(repaired.rows, 'row')} of {plural(repaired.classes, 'class', 'classes')} below the model"
     words = f"`suppression={share}` (--suppression {share}) drops {count_unit(repaired.suppressed, found.unit)}"
     return words + (extra if repaired.rows else ""), share
 

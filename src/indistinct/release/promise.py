@@ -34,7 +34,10 @@ def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Sche
     asked = parse_model(model) if isinstance(model, str) else model
     own = algorithm.promise()
     if asked is None and own is None:
-        raise ParameterError(f"{algorithm.name} needs a model", hint="for example model=KAnonymity(5)")
+        raise ParameterError(
+            f"no model is given, and {algorithm.name} has no privacy guarantee of its own",
+            hint="say what the release must satisfy, for example model=ind.KAnonymity(k=5)",
+        )
     given = () if asked is None else asked.parts()
     implied = () if own is None else own.parts()
     for mine in (part for part in implied if part.of_links):

@@ -316,7 +316,7 @@ def _translate_errors(address: str) -> Iterator[None]:
 
 
 # Upper limit of bytes: larger than any recoding, hierarchy or policy.
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 
 
 # A text that looks like the address of a database but is none.
@@ -342,6 +342,18 @@ def no_file(path: str | Path) -> InputError:
             hint="an address of PostgreSQL begins with postgresql://; name the table too",
         )
     return InputError(f"there is no file {path}", hint="check the path; a relative one starts at the working directory")
+
+
+def no_access(path: str | Path, error: OSError) -> InputError:
+    """Return the error of a file or folder that this process may not read.
+
+    >>> print(no_access("closed/a.csv", PermissionError(13, "Permission denied")).message)
+    cannot read closed/a.csv: Permission denied
+    """
+    return InputError(
+        f"cannot read {path}: {error.strerror or 'Permission denied'}",
+        hint="give a file that may be read here, or ask for access to it and to its folder",
+    )
 
 
 # The folders in which this process may read files named by users; None allows all.
@@ -387,7 +399,7 @@ def check_ordinary(path: Path) -> None:
     raise OSError(errno.EINVAL, f"it is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a file")
 
 
-def read_ordinary(path: Path, *, most: int = MOST_BYTES) -> bytes:
+def read_ordinary(path: Path, *, most: int = MAX_BYTES) -> bytes:
     """Return the content of an ordinary file; raise `OSError`, with the reason as `strerror`, for any other.
 
     >>> read_ordinary(Path("."))

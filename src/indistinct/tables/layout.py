@@ -265,10 +265,12 @@ def ragged_hint(row: Sequence[str], width: int) -> str:
     mark = _comment_of(row[0])
     if mark is not None:
         return f'if lines that begin with a mark are comments, declare it: --comment "{mark}"'
+    if len(row) == width + 1 and not row[-1]:
+        return "a delimiter ends the line: remove it from the end of each line, or add one to the line of names"
     if len(row) == width + 1:
         return (
-            "quote fields that contain the delimiter, or pass the right delimiter; if R wrote the file, its row names "
-            "have no name: write it with row.names = FALSE, or col.names = NA"
+            "quote fields that contain the delimiter, or declare another delimiter with --delimiter (delimiter=… in "
+            "Python). A file from R with row names: write it with row.names = FALSE or col.names = NA"
         )
     below = "; leave out lines above the names: --skip-rows, skip_rows=" * (len(row) > width)
     return f"quote fields that contain the delimiter, or pass the right delimiter{below}"

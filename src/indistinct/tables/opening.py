@@ -1,6 +1,7 @@
 """Open any table: a path or a frame is converted to a `Table` that every engine accepts."""
 
 import errno
+import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pyarrow as pa
 from indistinct.errors import InputError, OutOfMemoryError
 from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import Allowance, needed_for, needs_memory, rows_words
-from indistinct.tables.addresses import check_ordinary, named_as_given, no_file
+from indistinct.tables.addresses import check_ordinary, named_as_given, no_access, no_file
 from indistinct.tables.delimited import Delimited, read_delimited, readable
 from indistinct.tables.dialect import Dialect, encodings, find_dialect, line_numbers
 from indistinct.tables.domain import days_of
@@ -60,9 +61,9 @@ SIGNATURES = (
     (b"\x80\x05", "a pickle", UNPICKLE),
     (b"SQLite format 3\0", "a SQLite database", FROM_SQLITE),
     (b"PARE", "an encrypted Parquet file", DECRYPT),
-    (b"Salted__", "encrypted by OpenSSL", DECRYPT),
-    (b"age-encryption.org/", "encrypted by age", DECRYPT),
-    (b"-----BEGIN PGP MESSAGE", "encrypted by PGP", DECRYPT),
+    (b"Salted__", "a file that OpenSSL encrypted", DECRYPT),
+    (b"age-encryption.org/", "a file that age encrypted", DECRYPT),
+    (b"-----BEGIN PGP MESSAGE", "a file that PGP encrypted", DECRYPT),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old or an encrypted document of an office program", UNPACK),
     (b"PK\x03\x04", "an archive or a workbook, which may be encrypted", UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "an archive, which may be encrypted", UNPACK),
@@ -154,7 +155,7 @@ def open_table(
     if not is_frame(source):
         raise InputError(
             f"a table is opened from a path or a frame; got {type(source).__name__}",
-            hint="give a path, or a pandas, polars or Arrow table",
+            hint="give a path, or a pandas, polars or Arrow table; from a dict of columns: pyarrow.table(data)",
         )
     frame = from_frame(source, chosen)
     return Table(_apply_reading(flat(frame), how), reading=how, labels=categories_of(frame))
@@ -315,6 +316,8 @@ def check_file(path: Path) -> None:
     """Raise `InputError` unless a path is an ordinary file that may be a table."""
     try:
         check_ordinary(path)
+    except PermissionError as error:
+        raise no_access(path, error) from None
     except (OSError, ValueError) as error:
         if getattr(error, "errno", None) == errno.EINVAL:
             raise InputError(
@@ -326,8 +329,21 @@ def check_file(path: Path) -> None:
 
 def check_content(path: Path, *, workbook: bool = False) -> None:
     """Raise `InputError` for a file whose content does not match its suffix."""
-    with path.open("rb") as file:
-        first = file.read(32)
+    try:
+        with path.open("rb") as file:
+            first = file.read(32)
+    except PermissionError as error:
+        raise no_access(path, error) from None
     for mark, what, hint in SIGNATURES:
         if first.startswith(mark) and not (workbook and mark in OF_WORKBOOKS):
-            raise InputError(f"{path} is {what}, and no table", hint=hint)
+            raise _renamed_workbook(path) or InputError(f"{path} is not a table but {what}", hint=hint)
+
+
+def _renamed_workbook(path: Path) -> InputError | None:
+    """Return the error of a workbook whose name has another suffix, None for other files."""
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+        if "xl/workbook.xml" in archive.namelist():
+            return InputError(
+                f"{path} is a workbook, although its name ends in {path.suffix}", hint=f"rename it to {path.stem}.xlsx"
+            )
+    return None

@@ -141,7 +141,8 @@ def open_workbook(path: Path, content: BinaryIO | None = None) -> Iterator[Any]:
             raise
         if isinstance(error, damaged) or type(error).__name__ == "PanicException":
             raise InputError(
-                f"{path} cannot be read as a workbook", hint="check that the file is complete and its suffix is right"
+                f"{path} cannot be read as a workbook",
+                hint="check that the file is complete; a text file must end in .csv, not .xlsx",
             ) from None
         raise
 

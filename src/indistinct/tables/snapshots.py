@@ -110,6 +110,12 @@ def _open_delta(folder: Path, version: int | None) -> Snapshot:
         import deltalake
     except ImportError:
         raise MissingExtraError("deltalake", extra="lake", purpose="a Delta table") from None
+    log = folder / "_delta_log"
+    if not any(log.glob("*.json")) and not any(log.glob("*.checkpoint*.parquet")):
+        raise InputError(
+            f"the log of the Delta table {folder} is empty: it has no version",
+            hint="copy the whole folder, with what is in _delta_log",
+        )
     table = deltalake.DeltaTable(str(folder.absolute()))
     newest = table.version()
     if version is not None and version != newest:

@@ -267,19 +267,18 @@ def check_names(names: list[str], *, quote: bool = True) -> None:
     blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
     if blank:
         raise InputError(
-            f"every column has a name; missing for column number {', '.join(map(str, blank))}",
-            hint='name it; or leave it out: --nameless drop, nameless="drop"; or have it called after its number: '
-            '--nameless name, nameless="name". R and pandas write row numbers so, and a row number points to a person: '
-            "an identifier",
+            f"every column needs a name; columns without: {', '.join(map(str, blank))}",
+            hint='drop with --nameless drop, or name by number with --nameless name (nameless="drop" or "name" in '
+            "Python). R and pandas write row numbers so: as row numbers identify a person, they are an identifier",
             nameless=True,
         )
     counts = Counter(names)
     twice = sorted(name for name, count in counts.items() if count > 1)
     if twice:
         numbers = [str(number) for number, name in enumerate(names, start=1) if counts[name] > 1]
-        which = ", ".join(map(repr, twice)) if quote else f"those of the columns number {', '.join(numbers)}"
+        which = ", ".join(map(repr, twice)) if quote else f"columns {', '.join(numbers)}"
         raise InputError(
-            f"column names are distinct; found more than once: {which}",
+            f"several columns have the same name: {which}",
             hint="rename or remove the columns that repeat a name",
         )
 

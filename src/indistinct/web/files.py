@@ -110,7 +110,7 @@ def safe_name(name: str) -> str:
 
 
 def uploaded_path(session: Session, kind: str, event: Mapping[str, Any]) -> Path:
-    """Return where an upload lies of which a browser tells; whatever it tells, it is one of this session's uploads."""
+    """Return the path of an upload that a browser names; always one of this session's uploads."""
     if not isinstance(event.get("name"), str):
         message = event.get("message")
         raise TaskError(message if isinstance(message, str) and message else "the upload was refused")

@@ -176,11 +176,11 @@ class Screen:
         parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
 
     def choice(self, label: str, options: Any, value: str, take: Callable[..., Any], *, name: str, **how: Any) -> None:
-        """Draw a list to choose from; an error of what takes the choice stands at it."""
+        """Draw a drop-down list; an error of `take` is shown at it."""
         parts.choice(label, options, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
 
     def tick(self, label: str, value: bool, take: Callable[..., Any], *, name: str, **how: Any) -> None:
-        """Draw a box to tick; an error of what takes it stands at it."""
+        """Draw a checkbox; an error of `take` is shown at it."""
         parts.tick(label, value, self.on(take, at=name), name=name, error=self.errors.get(name), **how)
 
     def button(self, text: str, act: Callable[..., Any], *, name: str, at: str = "", **how: Any) -> Element:

@@ -45,7 +45,7 @@ SAVED = ("answers", "risk-choices", "keeps-rows")
 SOON = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # Upper limit of browsers per server, because each has its own processes.
-MOST = 24
+MAX_SESSIONS = 24
 # Seconds after which a session without an open tab makes room for another one; a tab may lose its connection for less.
 LEFT = 45.0
 TASKS = ("looking", "columns", "hierarchies", "classes")
@@ -208,6 +208,7 @@ class Session:
     def _put(
         self, policy: Policy | None, tables: TablesJob | None, *, seen: int | None, name: str | None, key: str | None
     ) -> None:
+        """Replace policy and tables of the session, keep the state before for undo, and save soon."""
         if seen is not None and seen != self.version:
             raise ConflictError
         same = policy == self.policy and tables == self.tables
@@ -381,7 +382,7 @@ class Session:
         return self._found[name].value if name in self._found else None
 
     def rests_on(self, name: str) -> Any:
-        """Return what that which was found under a name rests on, None if nothing was found."""
+        """Return the inputs of the stored result of a name, None if there is no result."""
         return self._found[name].rests_on if name in self._found else None
 
     def is_fresh(self, name: str, rests_on: Any) -> bool:
@@ -495,7 +496,7 @@ class Sessions:
 
     def make_room(self) -> bool:
         """Return whether there is room for one more; the one that was left longest ago ends for it."""
-        if len(self._by_secret) < MOST:
+        if len(self._by_secret) < MAX_SESSIONS:
             return True
         left = {secret: each.idle for secret, each in self._by_secret.items() if not each.tabs and each.idle > LEFT}
         if left:

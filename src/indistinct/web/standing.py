@@ -101,7 +101,7 @@ def key_of_attacks(session: Session, made: Any) -> Any:
 
 
 def profile_of(session: Session) -> Profile | None:
-    """Return what the release is held against, as the steward said who gets it."""
+    """Return the risk profile that the steward chose for the release, None if none is chosen."""
     named = None if session.policy is None else session.policy.about.profile
     return None if named is None else parse_profile(named)
 

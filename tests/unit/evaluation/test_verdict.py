@@ -146,7 +146,9 @@ def test_one_is_called_what_it_is():
     alone = figures(smallest=1, uniques=4, risk={"uniques": 0.04})
     told = verdict_of(alone)
     assert told.state == "failed"
-    assert "k = 1 is no protection: 4 of 100 rows (4 %)" in told.sentences[0]
+    assert "k = 1 is no protection: 4 of 100 rows (4 %) are alone in their class" in told.sentences[0]
+    single = verdict_of(figures(smallest=1, uniques=1, risk={"uniques": 0.01}))
+    assert "1 of 100 rows (1 %) is alone in its class" in single.sentences[0]
     assert states(verdict_of(alone, Internal()), "smallest-class") == ["warning"]  # it allows five of a hundred
     assert verdict_of(alone, Public()).state == "failed"
     assert states(verdict_of(figures(smallest=2)), "smallest-class") == ["warning"]

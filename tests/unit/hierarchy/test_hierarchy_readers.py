@@ -117,9 +117,10 @@ class TestReadCsv:
         assert caught.value.__cause__ is None
 
     def test_files_that_cannot_be_opened(self, tmp_path: Path) -> None:
-        for place in (tmp_path / "absent.csv", tmp_path):
-            with pytest.raises(HierarchyError, match="cannot read the hierarchy"):
-                Hierarchy.read_csv(place)
+        with pytest.raises(HierarchyError, match=r"there is no file .*absent\.csv, which a hierarchy names"):
+            Hierarchy.read_csv(tmp_path / "absent.csv")
+        with pytest.raises(HierarchyError, match="cannot read the hierarchy"):
+            Hierarchy.read_csv(tmp_path)
 
     def test_several_roots_on_demand(self, write: Any) -> None:
         forest = Hierarchy.read_csv(write("a;A\nb;B\n"), rooted=False)

@@ -10,7 +10,7 @@ import pytest
 
 from indistinct.inspection.patterns.base import matching
 from indistinct.inspection.patterns.names import is_name_like
-from indistinct.inspection.patterns.ordered_values import pattern_of_dates, pattern_of_numbers, places_among
+from indistinct.inspection.patterns.ordered_values import coordinate_pairs, pattern_of_dates, pattern_of_numbers
 from indistinct.inspection.patterns.registry import PATTERNS, patterns_of_digits, patterns_of_texts
 from indistinct.inspection.patterns.safe_harbor import IDENTIFIERS, SafeHarbor
 
@@ -310,10 +310,10 @@ def test_places_need_a_neighbour_and_decimals():
     north = pa.array([52 + round(draw.random(), 5) for _ in range(50)])
     east = pa.array([150 + round(draw.random(), 5) for _ in range(50)])
     short = pa.array([round(draw.uniform(45, 120), 1) for _ in range(50)])
-    assert set(places_among({"a": north, "b": east, "c": short})) == {"a", "b"}
-    assert places_among({"a": east, "b": east}) == {}, "two longitudes are no place"
-    assert places_among({"a": north, "c": short, "b": east}) == {}
-    assert places_among({"a": pa.array([1, 2])}) == {}
+    assert set(coordinate_pairs({"a": north, "b": east, "c": short})) == {"a", "b"}
+    assert coordinate_pairs({"a": east, "b": east}) == {}, "two longitudes are no place"
+    assert coordinate_pairs({"a": north, "c": short, "b": east}) == {}
+    assert coordinate_pairs({"a": pa.array([1, 2])}) == {}
 
 
 def test_safe_harbor_cites_the_rule():

@@ -230,7 +230,7 @@ MISTAKES = {
     "missing hierarchy file": (
         '{ mask = "right" }',
         '{ file = "no.csv" }',
-        "[columns] zipcode: cannot read",
+        "[columns] zipcode: there is no file",
         "path",
     ),
     "unknown model": ("k-anonymity", "k-anonimity", "[privacy] models: there is no model", "'k-anonymity'"),

@@ -204,12 +204,12 @@ class TestCheck:
         [
             (
                 KAnonymity(50),
-                "k = 50 but the table has 12 row(s)",
+                "k = 50 but the table has only 12 rows",
                 "choose a k of at most 12; with 12 all rows form one class",
             ),
             (
                 AlphaK("s", 1, 50),
-                "k = 50 but the table has 12 row(s)",
+                "k = 50 but the table has only 12 rows",
                 "choose a k of at most 12; with 12 all rows form one class",
             ),
             (
@@ -219,17 +219,17 @@ class TestCheck:
             ),
             (
                 XYAnonymity("s", 5),
-                "k = 5 but there are only 3 distinct value(s) of 's'",
+                "k = 5 but 's' has only 3 distinct values",
                 "choose a k of at most 3; with 3 every class has all values",
             ),
             (
                 DistinctLDiversity("s", 5),
-                "l = 5 but column 's' has only 3 distinct value(s)",
+                "l = 5 but column 's' has only 3 distinct values",
                 "choose an l of at most 3; with 3 every class has all values",
             ),
             (
                 RecursiveLDiversity("s", 3, 5),
-                "l = 5 but column 's' has only 3 distinct value(s)",
+                "l = 5 but column 's' has only 3 distinct values",
                 "choose an l of at most 3; with 3 every class has all values",
             ),
             (

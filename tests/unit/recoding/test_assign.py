@@ -70,7 +70,7 @@ def test_listed_vectors_are_the_only_ones_known():
         ind.apply(shorter, table_of(ROWS), suppression=0)
     dropped = ind.apply(shorter, table_of(ROWS))
     assert dropped.table.num_rows == 7
-    assert "1 row(s) that the recoding does not cover" in dropped.certificate.warnings[0]
+    assert "1 row suppressed, which the recoding does not cover" in dropped.certificate.warnings[0]
 
 
 def test_rows_of_one_table_fit_no_other():

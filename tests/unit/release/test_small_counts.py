@@ -219,13 +219,13 @@ def test_what_is_applied_to_another_table_tells_no_small_count(tmp_path: Path) -
     roles = ind.Schema(quasi=["age"], insensitive=["visit"])
     first = ind.anonymize(june, roles, model="k-anonymity:k=5", algorithm="mondrian")
     release = ind.apply(first.recoding, july, suppression=0.1, output=tmp_path / "out.csv")
-    assert any("2 row(s)" in warning for warning in release.certificate.warnings)
+    assert any("2 rows suppressed" in warning for warning in release.certificate.warnings)
     shown = json.loads((tmp_path / "out.csv.certificate.json").read_text())
     assert shown["rows"] == 80
     assert shown["original_rows"] is shown["suppressed_rows"] is None
     told = " ".join(warning for warning in shown["warnings"] if "unique" not in warning)
     assert re.findall(r"\b\d+ (?:row|class)", told) == []
-    assert "[hidden] row(s) that the recoding does not cover are suppressed: column 'age' in [hidden]" in told
+    assert "[hidden] rows suppressed, which the recoding does not cover: column 'age' in [hidden]" in told
 
 
 def test_a_certificate_with_hidden_counts_still_vouches(tmp_path: Path) -> None:

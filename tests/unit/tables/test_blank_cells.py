@@ -41,7 +41,7 @@ def test_columns_without_a_name_and_a_value_are_left_out(tmp_path, text, name):
 
 
 def test_a_column_without_a_name_that_has_a_value_is_refused(tmp_path):
-    with pytest.raises(InputError, match="every column has a name; missing for column number 4"):
+    with pytest.raises(InputError, match="columns without: 4"):
         ind.open(written(tmp_path, "a;b;;\n1;x;;\n2;y;;7\n"))
 
 

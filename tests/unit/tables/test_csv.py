@@ -242,7 +242,12 @@ def test_records_longer_than_a_block_are_read(opened, monkeypatch):
 
 @pytest.mark.parametrize(
     ("content", "part"),
-    [("a,a\n1,2\n", "number 1, 2"), ("a,\n1,2\n", "number 2"), (",a\n0,1\n", "number 1"), ("a, \n1,2\n", "number 2")],
+    [
+        ("a,a\n1,2\n", "columns 1, 2"),
+        ("a,\n1,2\n", "without: 2"),
+        (",a\n0,1\n", "without: 1"),
+        ("a, \n1,2\n", "without: 2"),
+    ],
 )
 def test_headers_must_name_every_column_once(opened, content, part):
     refused(opened, content, part)

@@ -225,6 +225,14 @@ def test_a_table_that_is_not_whole_is_refused_without_its_values(tmp_path):
         ind.open(lake)
 
 
+def test_a_table_without_its_log_is_refused(tmp_path):
+    folder = lakes.delta(tmp_path / "delta", lakes.people())
+    for each in (folder / "_delta_log").glob("*"):
+        each.unlink()
+    with pytest.raises(InputError, match=r"the log of the Delta table .* is empty"):
+        ind.open(folder)
+
+
 def test_only_its_catalog_knows_which_of_two_metadata_is_current(tmp_path):
     folder = lakes.iceberg(tmp_path / "lake", lakes.people())
     newest = max((folder / "metadata").glob("*.metadata.json"))

@@ -127,7 +127,7 @@ def test_whole_records_never_are_one_column_silently(write, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_columns_without_a_name_are_left_out_or_named(write, engine):
     path = write('"","age","sex"\n' + "".join(f'"{row + 1}",{20 + row},"F"\n' for row in range(30)))
-    with pytest.raises(InputError, match="missing for column number 1") as caught:
+    with pytest.raises(InputError, match="columns without: 1") as caught:
         ind.open(path, engine=engine)
     assert "--nameless drop" in caught.value.hint
     dropped = ind.open(path, engine=engine, nameless="drop")

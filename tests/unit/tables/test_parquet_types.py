@@ -164,7 +164,7 @@ def test_moments_in_96_bits_are_read(tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_name_that_stands_twice_is_named(engine, tmp_path):
     path = written(pa.table([AGE, AGE], names=["v", "v"]), tmp_path)
-    with pytest.raises(InputError, match="found more than once: 'v'"):
+    with pytest.raises(InputError, match="have the same name: 'v'"):
         ind.open(path, engine=engine)
 
 

@@ -243,7 +243,7 @@ def test_names_are_not_taken_for_data(tmp_path, text):
 
 
 def test_names_that_repeat_are_numbered_because_they_may_be_data(tmp_path):
-    with pytest.raises(InputError, match="columns number 2, 3") as caught:
+    with pytest.raises(InputError, match="columns 2, 3") as caught:
         ind.open(written(tmp_path, "Miller,flu,flu\nSmith,cold,flu\n"))
     assert "flu" not in str(caught.value)
 

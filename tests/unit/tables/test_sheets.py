@@ -69,7 +69,7 @@ def test_a_sheet_is_chosen_by_name_or_because_no_other_has_cells(write):
         (ROWS[1:], {}, "looks like data"),
         ([*ROWS, ["Total", None, None, None, None]], {}, "looks like a total"),
         ([["age", None], [31, "Oslo"], [32, "Bergen"]], {}, "a title"),
-        ([["age", "sex", None], [31, "m", "Oslo"], [32, "f", "Bergen"]], {}, "every column has a name"),
+        ([["age", "sex", None], [31, "m", "Oslo"], [32, "f", "Bergen"]], {}, "columns without: 3"),
         ([], {}, "no sheet of"),
     ],
 )

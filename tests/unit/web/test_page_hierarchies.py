@@ -299,7 +299,7 @@ def test_an_outline_takes_a_value_through_the_levels_now_and_as_suggested(policy
 
 def test_a_hierarchy_of_the_wrong_kind_is_told_without_a_preview(policy):
     desk, policy = Desk(), having(policy, city=Hierarchy.intervals([5]))
-    assert "need a column of kind number" in survey(desk, policy, ["city"])["city"].message
+    assert "need numbers; column" in survey(desk, policy, ["city"])["city"].message
     assert preview(desk, policy, "city", Hierarchy.intervals([5])).meanings == ()
 
 
@@ -389,7 +389,7 @@ def test_errors_of_a_file_name_lines_and_no_folder_and_no_value(policy, tmp_path
 
 
 def test_too_many_values_are_not_arranged_by_hand(policy, monkeypatch):
-    monkeypatch.setattr("indistinct.web.tasks.hierarchies.MOST_WRITTEN", 3)
+    monkeypatch.setattr("indistinct.web.tasks.hierarchies.MAX_WRITTEN", 3)
     with pytest.raises(HierarchyError, match="at most 3 can be arranged"):
         begin_hierarchy(Desk(), policy, "city", kind="tree")
 

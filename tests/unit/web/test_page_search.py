@@ -342,4 +342,6 @@ def test_obstacles_say_what_an_algorithm_cannot_do(policy: Policy) -> None:
     cannot, notes = obstacles(ALGORITHMS["samarati"](), replace(policy, models=(DeltaDisclosure("disease", delta=1),)))
     assert "not monotone" in cannot[0]
     assert "age and sex" in notes[0]
-    assert obstacles(Auto(), replace(policy, models=()))[0] == ["auto needs a model"]
+    assert obstacles(Auto(), replace(policy, models=()))[0] == [
+        "no model is given, and auto has no privacy guarantee of its own"
+    ]

@@ -172,9 +172,9 @@ def charge_between(charges, low, high, distinct):
 
 @inner
 def charge_swapped(units, charges, state, c, low, high, distinct, out, new, limit):
-    """Return the cost per row of a class with unit `new` instead of unit `out`; the bounds are those without `out`.
+    """Return the cost per row of a class after unit `out` is replaced by `new`, or infinity once it reaches `limit`.
 
-    Infinity once it reaches `limit`.
+    `low` and `high` are the bounds of the class without `out`; ranks below `charges.floor` are missing values.
     """
     total = 0.0
     for j in range(len(charges.kind)):

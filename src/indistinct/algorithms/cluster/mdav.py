@@ -272,11 +272,12 @@ def unite_with_nearest(problem: Problem, points: Points, pieces: Pieces, *, spli
         pieces = replace(pieces, class_ids=np.unique(united[pieces.class_ids], return_inverse=True)[1].astype(np.int32))
 
 
-def _root(root: Codes, each: int) -> int:
-    while root[each] != each:
-        root[each] = root[root[each]]
-        each = int(root[each])
-    return each
+def _root(parent: Codes, node: int) -> int:
+    """Return the root of a node in a union-find forest, and halve the path to it."""
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = int(parent[node])
+    return node
 
 
 def _classes(problem: Problem, pieces: Pieces, *, split: bool) -> Classes:

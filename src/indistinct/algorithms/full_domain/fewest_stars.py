@@ -333,7 +333,7 @@ def _join_equal_pieces(found: StarSolution) -> StarSolution:
 
 
 def _join_rest(table: StarTable, stars: Mask, left: Codes) -> Mask:
-    """Return stars with which the remaining cells join the class where that adds the least cost."""
+    """Add the cells that are left, too few for a class, to the class where that costs least; return the new stars."""
     ids = group_published(table.values, stars)[0]
     rest, home = np.flatnonzero(left), ~left
     best, least = None, math.inf

@@ -123,6 +123,7 @@ def _from_files(
     published: bool,
     partitions: HivePartitions | None,
 ) -> DuckTable | None:
+    """Open files as a table of DuckDB; None if DuckDB cannot read one of them, so that the caller uses memory."""
     for path in files:
         check_file(path)
     if not all(map(is_readable_by_duckdb, files)):
@@ -156,6 +157,7 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
 def _parquet(
     files: tuple[Path, ...], reading: Reading, duckdb: Any, memory: int, *, partitions: HivePartitions | None = None
 ) -> DuckTable:
+    """Open Parquet files as one table of DuckDB, with the values of partition folders as columns."""
     schemas, rows, columns = list[pa.Schema](), 0, reading.columns or None
     for path in files:
         head = head_of_parquet(path, columns if partitions is None else partitions.file_columns(columns))
@@ -260,6 +262,7 @@ def _shared_database(duckdb: Any, memory: int) -> Any:
 
 
 def _start_database(duckdb: Any, memory: int) -> Any:
+    """Start DuckDB with limits of memory and threads, encrypted temporary files, and no automatic extensions."""
     settings = {
         "memory_limit": f"{memory}B",
         "threads": str(workers()),
@@ -281,7 +284,7 @@ def _import_duckdb() -> Any:
     except ImportError as error:
         if is_memory(error):
             raise out_of_memory("loading DuckDB") from None
-        raise MissingExtraError("duckdb", extra="duckdb", purpose="tables larger than memory") from None
+        raise MissingExtraError("duckdb", extra="duckdb", purpose="the engine duckdb") from None
     return duckdb
 
 

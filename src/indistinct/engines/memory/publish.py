@@ -105,7 +105,7 @@ def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequen
 
 
 def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column of any type as one whose values can be compared."""
+    """Convert a column to a type whose values can be grouped; NaN equals NaN, and -0.0 equals 0.0."""
     kind = column.type
     if pa.types.is_floating(kind):  # also NaN; -0.0 and 0.0 are one value
         cells = [None if cell is None else repr(cell + 0.0) for cell in column.to_pylist()]

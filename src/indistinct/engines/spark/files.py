@@ -115,7 +115,7 @@ class FilePieces:
 
 
 def rows_between(batches: Iterable[pa.RecordBatch], first: int, last: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows from one place to another; what lies behind them is not read."""
+    """Yield rows `first` to `last`, without `last`; batches after them are not read."""
     before = 0
     for batch in batches:
         begin, end = max(first - before, 0), min(last - before, len(batch))

@@ -62,7 +62,7 @@ def part_frame(frame: Any, parts: int) -> Any:
 
 
 def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Return tables of the same columns as one; texts have one dictionary, or none where some came without."""
+    """Concatenate tables with the same columns; texts share one dictionary, or are plain where a table has none."""
     columns = []
     for each in zip(*(table.columns for table in tables), strict=True):
         kinds = {column.type for column in each}

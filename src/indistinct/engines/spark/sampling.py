@@ -50,27 +50,27 @@ class DrawnTable(SparkTable):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Drawing:
-    """How workers draw rows: by a `draw` of people, or the words below `most`."""
+    """How workers draw rows: those of drawn people, or those whose random number is below `below`."""
 
     read: pa.Schema
     pieces: FilePieces | None
     sent: pa.Schema
     draw: Draw | None = None
-    most: int = 0
+    below: int = 0
 
-    def keep(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that are drawn, each with its word."""
+    def draw_rows(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
+        """Yield the drawn rows, each with its random number."""
         for table in read_rows(batches, self.pieces, self.read):
             if self.draw is not None:
                 kept = np.flatnonzero(self.draw.select(table))
-                words = np.zeros(len(kept), dtype=np.int64)
+                numbers = np.zeros(len(kept), dtype=np.int64)
             else:
                 every = np.frombuffer(os.urandom(8 * len(table)), dtype=np.uint64) >> np.uint64(64 - BITS)
-                kept = np.flatnonzero(every < np.uint64(self.most))
-                words = every[kept].astype(np.int64)
+                kept = np.flatnonzero(every < np.uint64(self.below))
+                numbers = every[kept].astype(np.int64)
             rows = table.take(pa.array(kept))
             columns = [rows[each.name].cast(kind.type) for each, kind in zip(self.read, self.sent, strict=False)]
-            yield from pa.table([*columns, pa.array(words)], schema=self.sent).to_batches()
+            yield from pa.table([*columns, pa.array(numbers)], schema=self.sent).to_batches()
 
 
 def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> DrawnTable:
@@ -91,19 +91,19 @@ def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> Dr
         forget_frame(held)  # it happens once in more runs than there will be
 
 
-def _hold_drawn(source: SparkTable, draw: Draw | None, most: int) -> Any:
-    """Return a frame of rows that workers drew and hold."""
+def _hold_drawn(source: SparkTable, draw: Draw | None, below: int) -> Any:
+    """Draw rows on the workers, which keep them on their disks; return their frame, each with its random number."""
     from pyspark import StorageLevel
 
     read = source.arrow
     short = pa.schema([(f"c{index}", each.type) for index, each in enumerate(types_to_send(read))])
     sent = short.append(pa.field(WORD, pa.int64()))
-    drawing = Drawing(read, source.pieces_of(source.columns), sent, draw, most)
+    drawing = Drawing(read, source.pieces_of(source.columns), sent, draw, below)
     sender = Sender(source.session)
     with settings_of(source.session), shorten_errors("draw a sample of the table"):
         try:
             frame, _ = source.rows_of_tasks(source.columns)
-            drawn = sender.run(frame, drawing, "keep", spark_schema(sent))
+            drawn = sender.run(frame, drawing, "draw_rows", spark_schema(sent))
             return drawn.localCheckpoint(eager=True, storageLevel=StorageLevel.DISK_ONLY)
         finally:
             sender.forget()

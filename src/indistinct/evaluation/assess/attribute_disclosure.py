@@ -91,7 +91,7 @@ def disclosure_of(
     people: bool,
     name_class: Callable[[int], Mapping[str, str | None]] | None = None,
 ) -> AttributeDisclosure:
-    """Return what classes tell of a sensitive column.
+    """Measure how much the classes disclose of a sensitive column: share of the commonest value, l, t, β and δ.
 
     `classes_for` gives the classes with the histograms that a model needs. `ordered` says that the column's order means
     something. `name_class` gives the published values of a class, where these may be shown.

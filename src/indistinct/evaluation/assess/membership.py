@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
 WORDS = 1 << 64
 # The buckets of each value are listed for one column, whose lists have at most these entries together if possible.
-MOST_LISTED = 1 << 22
+MAX_LISTED = 1 << 22
 # Deviations within which a normal estimate lies in 95 % of cases; what n draws never met has a share below 3 / n.
 DEVIATIONS = 1.96
 UNMET = 3.0
@@ -218,7 +218,7 @@ def _index(covers: Sequence[Cover]) -> _Index:
     lengths = np.array([int(cover.lengths.sum()) for cover in covers])
     shared = lengths / np.maximum(sizes, 1)
     # Lists that are too long to be written out are not: of all columns at most the shortest is.
-    first = int(np.argmin(np.where(lengths <= max(MOST_LISTED, lengths.min()), shared, np.inf)))
+    first = int(np.argmin(np.where(lengths <= max(MAX_LISTED, lengths.min()), shared, np.inf)))
     order = np.array(sorted(range(len(covers)), key=lambda j: (j != first, shared[j])))
     owners, codes = covers[first].written_out()
     held = owners[np.argsort(codes, kind="stable")].astype(np.int64)
@@ -352,11 +352,12 @@ def membership_of(
     seed: int | None = None,
     **known: Unpack[Knowledge],
 ) -> Membership:
-    """Return how well a release hides who is in it: its candidates, the originals among them, and the fake tuples.
+    """Return how well a release hides who is in it: how many candidates it allows, and how many of them are fake.
 
-    A tuple of quasi-identifiers matches a class whose published values, read with their `hierarchies`, cover it. Of a
-    release in buckets, tuples have every attribute. Where `memory` is bounded, fewer candidates are enumerated, and
-    more are estimated.
+    A candidate is a combination of quasi-identifier values that is possible under the release: one that the published
+    values of a class cover, read with their `hierarchies`. Fake candidates are not in the original; the more of them,
+    the better people are hidden. In a release in buckets, candidates are combinations of all attributes. Where `memory`
+    is bounded, fewer candidates are enumerated, and more are estimated.
 
     Parameters
     ----------
@@ -365,9 +366,9 @@ def membership_of(
     schema
         Roles of the columns of the original; not needed for a `Release`.
     quasi_only
-        Whether tuples of buckets only have what others may know about a person, without sensitive attributes.
+        Whether candidates of buckets are combinations of quasi-identifiers alone, without sensitive attributes.
     limit
-        Number of candidates up to which they are enumerated; more are estimated.
+        Largest number of candidates that is enumerated; larger numbers are estimated.
     samples
         Number of samples of an estimate.
     seed
@@ -378,7 +379,14 @@ def membership_of(
     Returns
     -------
     Membership
-        The numbers of candidates, and how many classes or buckets original and fake tuples match.
+        Numbers of candidates, original and fake ones among them, and how many classes or buckets these match.
+
+    Raises
+    ------
+    ParameterError
+        If the original or the roles are not known.
+    InputError
+        If a table cannot be read.
 
     Examples
     --------
@@ -386,8 +394,8 @@ def membership_of(
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [21, 22, 23, 41, 42, 44]})
     >>> release = ind.anonymize(table, ind.Schema(quasi=["age"]), model=ind.KAnonymity(k=3))
-    >>> found = membership_of(release, original=table)
-    >>> found.candidates, found.originals, found.fake
+    >>> members = ind.membership_of(release, original=table)
+    >>> members.candidates, members.originals, members.fake
     (6, 6, 0)
     """
     opened = describe_release(published, schema, **known)

@@ -107,7 +107,8 @@ def attack(
     ----------
     attack
         Name of an attack such as ``"record-linkage:errors=0.05"``, an `Attack`, or ``"all"`` for every attack that
-        applies (see `attack_all`).
+        applies (see `attack_all`). `indistinct list` shows all names, among them homogeneity, background-knowledge,
+        skewness, similarity and membership.
     release
         A `Release`, a `Published`, a `BucketTable`, or a published table: a path or a frame.
     schema
@@ -117,7 +118,7 @@ def attack(
     **known
         What attacker and judge know, besides what `published` takes.
 
-        * ``original``: the table before publishing, by which successes are counted;
+        * ``original``: the table before publishing, without which successes cannot be counted;
         * ``external``: a table that the attacker knows of people;
         * ``control``: people who are not in the release, for the success that would be had without it;
         * ``earlier``, ``earlier_original``: another release about some of the same people, and its original;
@@ -143,9 +144,11 @@ def attack(
 
     Examples
     --------
+    >>> import indistinct as ind
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [31, 31, 42, 42], "disease": ["flu", "flu", "cold", "flu"]})
-    >>> attack("homogeneity", people, Schema(quasi=["age"], sensitive=["disease"]), original=people).risk
+    >>> schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    >>> ind.attack("homogeneity", people, schema, original=people).risk
     0.5
     """
     if attack == EVERY:

@@ -42,16 +42,17 @@ def measure(
 ) -> Measurements:
     """Measure the utility of a release: how much information was lost by generalization and suppression.
 
-    A release that was made elsewhere is measured against its original as far as its labels allow. Of a release in
-    buckets only metrics of buckets are measured, since its values are not generalized. Of a release that was made part
-    by part only metrics that add up over parts are known.
+    A file of another tool is measured too: describe it with ``published(path, schema, original=…)`` first. Bucketized
+    releases have only metrics of buckets, since their values are not generalized; releases made part by part have only
+    metrics that add up over parts.
 
     Parameters
     ----------
     release
-        A `Release` or a `Published`.
+        A `Release`, or a `Published` (what `published` returns).
     metrics
-        Metrics to measure, by name such as ``"gcp"`` or as values; by default every standard metric that applies.
+        Metrics to measure: names such as ``"gcp"`` (`indistinct list` shows all), or values of `indistinct.metrics`. By
+        default every standard metric that applies.
     target
         Column of the classification metric, as it was given to `anonymize`.
 

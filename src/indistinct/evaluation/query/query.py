@@ -55,7 +55,8 @@ def query(release: Any, asked: Query | str, schema: Schema | None = None, **know
     release
         A `Release`, a `Published`, a `BucketTable`, or a published table: a path or a frame.
     asked
-        SQL such as ``"SELECT AVG(age) WHERE sex = 'Male'"``, or a `Query`.
+        SQL such as ``"SELECT AVG(age) WHERE sex = 'Male' GROUP BY region"``, or a `Query`. One of COUNT, SUM, AVG, MIN
+        and MAX; conditions with =, <>, <, <=, >, >=, BETWEEN, IN and IS NULL, joined by AND, OR and NOT.
     schema
         Roles of the columns of the original; not needed for a `Release` or a `Published`.
     **known

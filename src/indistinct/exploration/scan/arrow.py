@@ -91,6 +91,7 @@ def _is_plain(index: Mapping[str, Any], *, rows: int) -> bool:
 
 
 def _pairs(subject: ScannedFile) -> Iterator[Finding]:
+    """Yield findings about key-value pairs in the metadata of an Arrow file and of its columns."""
     pairs = metadata_of(subject)
     foreign = [key for key in pairs if key not in TOLD_BY_TOOLS]
     if foreign:

@@ -63,6 +63,7 @@ def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[
 
 
 def _find_outside_labels(subject: ScannedFile) -> Iterator[Finding]:
+    """Yield findings about published values that are no label of the original's quasi-identifiers."""
     if subject.schema is None or subject.original is None or not subject.table.num_rows:
         return
     engine, whole = open_source(subject.original)

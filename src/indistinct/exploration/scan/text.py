@@ -199,6 +199,7 @@ def _check_gzip(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _check_archive(subject: ScannedFile) -> Iterator[Finding]:
+    """Yield findings about paths, hidden files and times in the list of files of an archive."""
     archive: zipfile.ZipFile = subject.file.inside
     names = [entry.filename for entry in archive.infolist()]
     elsewhere = sum(bool(_ELSEWHERE.search(name)) for name in names)

@@ -62,8 +62,8 @@ def pattern_of_numbers(values: pa.Array) -> PatternShare | None:
     return PatternShare("age", meaning, Role.QUASI, present, len(line), False, "C", AGES_PRESENT)
 
 
-def places_among(columns: Mapping[str, pa.Array]) -> dict[str, PatternShare]:
-    """Return neighbouring columns of distinct numbers that may be a latitude and a longitude."""
+def coordinate_pairs(columns: Mapping[str, pa.Array]) -> dict[str, PatternShare]:
+    """Find adjacent columns of numbers that look like a latitude and a longitude."""
     fitting = {name: _degrees(values) for name, values in columns.items()}
     names, found = list(columns), {}
     for one, other in pairwise(names):

@@ -352,16 +352,33 @@ def check_keys(given: Any, known: Mapping[str, ValueKind], place: str, *, needed
         if not known[key].accepts(value):
             raise PolicyError(
                 f"{place} {key}: expected {known[key].words}; got {_kind(value)}",
-                hint="see the policy of the guide, or write "
-                "a first one with `indistinct inspect data.csv -o policy.toml`",
+                hint=_how_to_write(key, value, known[key])
+                or "see docs/reference/policy.md, or let `indistinct inspect data.csv -o policy.toml` write a policy",
             )
     for key in needed:
         if key not in given:
             raise PolicyError(f"{place}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
 
 
+def _how_to_write(key: str, value: Any, kind: ValueKind) -> str | None:
+    """Return the hint for a text where a key takes a list, or for a list with others than texts."""
+    if kind.accepts([str(value)]) and isinstance(value, str):
+        return f'put it in square brackets: {key} = ["…"]'
+    if kind.accepts(["…"]) and isinstance(value, list):
+        return f'put each in quotes: {key} = ["…", "…"]'
+    return None
+
+
 def _kind(value: Any) -> str:
-    names = {bool: "true or false", str: "a text", int: "a number", float: "a number", list: "a list", dict: "a table"}
+    """Return the type of a TOML value in words, and for a list the types of its elements that are not text.
+
+    >>> _kind("flu"), _kind([]), _kind(["flu", 12])
+    ('a text', 'a list', 'a list with a number')
+    """
+    if isinstance(value, list):
+        kinds = sorted({_kind(each) for each in value if not isinstance(each, str)})
+        return f"a list with {' and '.join(kinds)}" if kinds else "a list"
+    names = {bool: "true or false", str: "a text", int: "a number", float: "a number", dict: "a table"}
     return names.get(type(value), "a date or a time")
 
 
@@ -374,3 +391,13 @@ def at_place(place: str) -> Iterator[None]:
         raise
     except IndistinctError as error:
         raise PolicyError(f"{place}: {error.message}", hint=error.hint, values=error.values, **error.details) from None
+
+
+def is_linked_policy(path: object) -> bool:
+    """Return whether a file is a policy of several tables; False for a file that is not TOML."""
+    if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
+        return False
+    try:
+        return "tables" in parse_toml(read_ordinary(Path(path), most=LARGEST_POLICY).decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, PolicyError):
+        return False

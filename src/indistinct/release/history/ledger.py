@@ -306,6 +306,7 @@ def _create_file(path: Path) -> bool:
 
 
 def _require_private(path: Path) -> None:
+    """Raise `InputError` unless a path is a ledger that only this user can read."""
     try:
         found = path.stat()
     except OSError as error:

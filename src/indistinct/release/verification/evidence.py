@@ -61,15 +61,15 @@ def columns_by_quasi(schema: Schema, shown: Sequence[str]) -> dict[str, tuple[st
 
 @dataclass(frozen=True, slots=True)
 class Appearance:
-    """What a release looks like: the identifiers that it shows, columns without a role, whose certificate it has.
+    """Problems of the published columns: identifiers, columns without a role, the certificate of another file.
 
-    It is `strange` where its first line does not hold the names that are expected.
+    `looks_headerless` says that few expected names are in the first line, which may be a person's data.
     """
 
     identifiers: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     foreign_certificate: bool = False
-    strange: bool = False
+    looks_headerless: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class Appearance:
         if self.identifiers:
             problems.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
         if self.unknown:
-            which = f"{len(self.unknown)} columns" if self.strange else _list(self.unknown)
+            which = f"{len(self.unknown)} columns" if self.looks_headerless else _list(self.unknown)
             problems.append(f"no role is given to {which}, which no privacy model protects: give it a role, or drop it")
         if self.foreign_certificate:
             problems.append("the file was changed after it was certified, or its certificate belongs to another file")
@@ -88,7 +88,7 @@ class Appearance:
 def appearance_of(
     schema: Schema, tables: Mapping[str, Sequence[str]], structure: Structure, *, pseudonyms: Sequence[str] = ()
 ) -> Appearance:
-    """Return what the columns of a release's tables tell, given the roles before it was published.
+    """Check the published columns against their roles in the original: which are identifiers, which have no role.
 
     Identifiers may be shown as `pseudonyms`.
     """
@@ -100,8 +100,8 @@ def appearance_of(
     leaked = tuple(name for name in hidden if name not in pseudonyms)
     unknown = tuple(name for name in dict.fromkeys(columns) if name not in roles and name not in hidden)
     expected = published_schema(schema, columns).columns
-    # Where few expected columns are there, the first line may be a person's data, which is not shown.
-    return Appearance(leaked, unknown, strange=2 * sum(name in columns for name in expected) < len(expected))
+    headerless = 2 * sum(name in columns for name in expected) < len(expected)
+    return Appearance(leaked, unknown, looks_headerless=headerless)
 
 
 def require_columns(names: Sequence[str], columns: Sequence[str], *, table: str = "table") -> None:

@@ -139,6 +139,7 @@ def using_population(
 
 
 def _open_population(population: Any, model: Model, engine: Engine, source: Source, *, schema: Schema) -> Source | None:
+    """Open the population table if the model needs one; raise where it is missing, unreadable or empty."""
     if not model.needs_population:
         return None
     if population is None:

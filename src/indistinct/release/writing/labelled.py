@@ -152,6 +152,7 @@ def _check_names(names: list[str], program: Program) -> None:
 
 
 def _column(name: str, column: pa.ChunkedArray, labels: ColumnLabels | None, program: Program) -> _LabeledColumn:
+    """Convert a column to what the program (SPSS, Stata or SAS) stores: numbers, dates, text or codes with labels."""
     kind = column.type.value_type if isinstance(column.type, pa.DictionaryType) else column.type
     if is_text(column.type):
         texts = column.cast(pa.string()).to_pylist()

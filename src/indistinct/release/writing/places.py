@@ -228,7 +228,7 @@ def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite
         if any(_same(destination, source) for source in read):
             raise OutputError(
                 f"{without_credentials(destination)} is also read: the output would replace the input",
-                hint="choose another path; `overwrite` does not allow this",
+                hint="write the output to another path; `overwrite` never replaces an input",
             )
         if any(_same(destination, other) for other in wanted[:index]):
             raise OutputError(f"{without_credentials(destination)} is named for two outputs", hint="choose two paths")

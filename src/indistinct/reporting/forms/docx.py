@@ -63,6 +63,7 @@ def _clear_metadata(document: Any, form: FormContent) -> None:
 
 
 def _add_field(document: Any, part: FilledField) -> None:
+    """Append a field's label and text; an empty field becomes a shaded placeholder with its help."""
     paragraph = document.add_paragraph()
     paragraph.add_run(printable(f"{part.label}: ")).bold = True
     if part.text is not None:

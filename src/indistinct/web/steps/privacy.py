@@ -234,6 +234,7 @@ def _form(screen: Screen, adding: dict[str, Any]) -> None:
 
 
 def _add_model(screen: Screen, kind: type[Model]) -> None:
+    """Add the model in the form to the policy, or show at its field why it cannot be added."""
     made = build_draft(screen, kind, screen.choices[NEW]["texts"], screen.policy.schema, prefix=NEW)
     if made is None:
         return

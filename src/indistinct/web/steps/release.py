@@ -218,6 +218,8 @@ def _form(screen: Screen, made: Any) -> None:
 
 
 def _text_form(screen: Screen, writing: Writing) -> None:
+    """Draw the form for delimiter, decimal mark, encoding and switches of a text file."""
+
     def change(**changed: Any) -> None:
         output = screen.policy.output
         screen.change(replace(screen.policy, output=replace(output, writing=replace(output.writing, **changed))))

@@ -106,7 +106,7 @@ def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str)
 
 
 def draw_chores(screen: Screen, made: Any) -> None:
-    """Draw what is still being found about a release, how long that takes, and how to stop it."""
+    """Draw what is still computed about a release, with the time left and a button to stop."""
     session = screen.session
     wanted = [each for each in chores_for(session, made) if not session.is_fresh(each.name, each.rests_on)]
     draw_chore_lines(screen, wanted, begin=lambda: follow(session))

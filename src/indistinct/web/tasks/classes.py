@@ -107,7 +107,7 @@ def class_page(
 
 
 def _place_rows(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
-    """Return the class of each wanted place, and where its row stands among all rows."""
+    """Return, for each wanted position in the listing of classes, its class and the index of its row in the table."""
     ranked = np.argsort(sizes, kind="stable") if smallest else np.arange(len(sizes))
     shown, begins = starts_of(sizes[ranked]), starts_of(sizes)
     at = np.searchsorted(shown, wanted, side="right") - 1

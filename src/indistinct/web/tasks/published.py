@@ -62,9 +62,10 @@ def column_picture(desk: Desk, policy: Policy, files: Files, column: str) -> str
 
 
 def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
+    """Draw the distribution of a column before and after publishing, as SVG."""
     given = published_files(desk, policy, files)
     role = policy.schema.role(column)
-    # Classes are read by some quasi-identifier; all of them would take their time in a large table.
+    # Read classes by one quasi-identifier only: building them from all is slow on large tables.
     quasi = [column] if role is Role.QUASI else policy.schema.quasi[:1]
     alone = Schema(quasi=quasi, insensitive=[] if role is Role.QUASI else [column])
     table = open_table(given.require_original("the picture of a column"))

@@ -58,7 +58,7 @@ from indistinct.view.value import ShownColumn, View, unmodified
 
 LOG = logging.getLogger("indistinct.learning")
 FOLDS = 5
-MOST_VALUES = 100
+MAX_VALUES = 100
 """Most values of a target; a column with more is no category."""
 LEAST_ROWS = 5
 """Fewest rows, or people, of a fold."""
@@ -252,9 +252,9 @@ class _LearningTask:
                 f"the target {self.target!r} has one value: there is nothing to learn",
                 hint="name a column with at least two values",
             )
-        if found > MOST_VALUES:
+        if found > MAX_VALUES:
             raise InputError(
-                f"the target {self.target!r} has {found:,} values; at most {MOST_VALUES} are supported",
+                f"the target {self.target!r} has {found:,} values; at most {MAX_VALUES} are supported",
                 hint="name a category, or put the values into groups first",
             )
         people = self.people()
@@ -426,8 +426,8 @@ def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
 def _check_target(target: str, schema: Schema) -> None:
     if target in schema.hidden:
         raise SchemaError(
-            f"the target {target!r} points at a person, and no release shows it",
-            hint="name a sensitive, insensitive or quasi-identifying column",
+            f"the target {target!r} identifies a person: no release shows it",
+            hint="choose a sensitive or insensitive column, or a quasi-identifier",
         )
     if target not in schema.published:
         raise SchemaError(

@@ -18,7 +18,7 @@ TOO_MANY = "too many to count"
 
 
 def draw_tables_chores(screen: Screen) -> None:
-    """Draw what is still being found about several tables, how long that takes, and how to stop it."""
+    """Draw what is still computed about several tables, with the time left and a button to stop."""
     draw_chore_lines(screen, [each for each in chores_for_tables(screen.session) if not is_done(screen.session, each)],
                      begin=lambda: follow_tables(screen.session))  # fmt: skip
 
