@@ -4,7 +4,6 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from indistinct.document.catalogue import ENGLISH
 from indistinct.evaluation.attack.base import Attack
 from indistinct.evaluation.attack.registry import EVERY_ATTACK
 from indistinct.job.policy import Policy
@@ -136,7 +135,7 @@ def key_of_files(session: Session, made: Any) -> Any:
 
     These are the whole job, the file of the search, the attacks on it, and the language of reports.
     """
-    return session.policy, identity_of(made), key_of_attacks(session, made), session.language or ENGLISH
+    return session.policy, identity_of(made), key_of_attacks(session, made), session.shown_in
 
 
 def prepare_chore(session: Session, made: Any) -> Chore:
@@ -147,7 +146,7 @@ def prepare_chore(session: Session, made: Any) -> Chore:
     options = {
         "shipped": portable(policy, session.folder),
         "again": writes_again(policy, made),
-        "language": session.language or ENGLISH,
+        "language": session.shown_in,
     }
 
     def later() -> dict[str, Any]:

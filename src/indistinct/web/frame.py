@@ -432,7 +432,7 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
     `asked` are the languages that the browser prefers.
     """
     ui.add_head_html(HEAD)
-    language = session.language = session.language or preferred_language(asked)
+    language = session.shown_in = session.language or preferred_language(asked)
     _speak(ui.context.client, language)
     ui.page_title(f"{translate(step.title)} · indistinct")
     # The framework's page is a main of its own round everything; the one below is the one to skip to.

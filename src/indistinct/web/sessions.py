@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from indistinct.document.catalogue import ENGLISH
 from indistinct.drawing.columns import bars_of_numbers, draw_bars
 from indistinct.errors import MissingExtraError
 from indistinct.job.policy import Output, Policy, Statement
@@ -161,10 +162,9 @@ class Session:
         """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
         self.language = settings.language
-        """What its pages and reports for recipients speak, which the steward can change.
-
-        None until the first page is drawn, in the language of the browser.
-        """
+        """What its pages speak, which the steward can change; None is the language of the browser."""
+        self.shown_in = settings.language or ENGLISH
+        """The language of the page that was drawn last; reports for recipients are in it."""
         self.tabs = 0
         """How many tabs are open."""
         self.uploads = 0

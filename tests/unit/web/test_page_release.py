@@ -18,7 +18,7 @@ from indistinct.release.writing.delimited import Writing
 from indistinct.samples import generate_patients
 from indistinct.web.as_code import policy_text, portable
 from indistinct.web.files import attachment, safe_name
-from indistinct.web.following import attack_chore, attack_names, files_to_take, writes_again
+from indistinct.web.following import attack_chore, attack_names, files_to_take, prepare_chore, writes_again
 from indistinct.web.sessions import Session, Settings, job_of
 from indistinct.web.standing import (
     ATTACKS,
@@ -310,3 +310,14 @@ def test_what_is_released_is_told_in_a_sentence(made):
 def test_names_of_downloads_are_safe():
     assert attachment('a"b\r\nset-cookie: x.csv') == "attachment; filename*=UTF-8''a%22bset-cookie%3A%20x.csv"
     assert safe_name("..\\..\\a.csv") == "a.csv"
+
+
+def test_reports_for_readers_are_made_anew_for_a_page_in_another_language(job, made, tmp_path):
+    session = Session(tmp_path, Settings(tmp_path, 10))
+    session.change(job)
+    session.keep(RELEASED, made, rests_on=job_of(job))
+    english = prepare_chore(session, made)
+    session.shown_in = "de"
+    german = prepare_chore(session, made)
+    assert (english.options["language"], german.options["language"]) == ("en", "de")
+    assert english.rests_on != german.rests_on
