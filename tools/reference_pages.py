@@ -173,7 +173,7 @@ def _metrics_page() -> str:
         "[Theory](../theory/metrics.md) has the definitions."
     ]
     rows = [
-        (f"[`{name}`](#{name})", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()
+        (f"`{name}`", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()
     ]
     parts += [_table(("metric", "what it is", "better", "values"), rows)]
     for name, kind in METRICS.items():
