@@ -26,7 +26,7 @@ from references.sheets import spreadsheet
 
 ROWS = 300_000
 # A sheet of an old workbook has 65,536 rows, and the first one holds the names.
-MOST_ROWS = {".xls": 65_535}
+MAX_ROWS = {".xls": 65_535}
 ROLES = ["--quasi", "age,sex,zip", "--sensitive", "ill", "--insensitive", "cost"]
 MODEL = ["--model", "k-anonymity:k=5"]
 SOURCE = Path(__file__).parents[2] / "src"
@@ -98,7 +98,7 @@ def run_process(folder, *argv):
     ],
 )
 def test_a_format_at_real_size(people, tmp_path, run, source, into):
-    rows, published = MOST_ROWS.get(source, ROWS), tmp_path / f"release{into}"
+    rows, published = MAX_ROWS.get(source, ROWS), tmp_path / f"release{into}"
     write_source(people.slice(0, rows), tmp_path / f"people{source}")
     run_process(tmp_path, "anonymize", f"people{source}", *ROLES, *MODEL, "-o", published.name)
     verified = run("verify", published, *ROLES, *MODEL, "--json")

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from indistinct.web import files
 from indistinct.web.files import MAX_UPLOADS, safe_name
 from indistinct.web.guard import Door, Guard
-from indistinct.web.sessions import MOST, Sessions, Settings
+from indistinct.web.sessions import MAX_SESSIONS, Sessions, Settings
 from references.page_server import PATIENCE, wait_for
 
 LIMIT = 1_000_000
@@ -208,7 +208,7 @@ def test_a_server_opens_for_so_many_browsers_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr("indistinct.web.sessions.Session.start", lambda _session: None)
     sessions, door = Sessions(tmp_path, Settings(tmp_path, 10)), Door()
     guard = Guard(FastAPI(), sessions, door, port=80)
-    for _ in range(MOST):
+    for _ in range(MAX_SESSIONS):
         assert asyncio.run(asked(guard, "/", query=b"token=" + door.token.encode()))[0] == 303
     before = door.token
     status, headers, body = asyncio.run(asked(guard, "/", query=b"token=" + before.encode()))
@@ -222,7 +222,7 @@ def test_a_session_that_was_left_makes_room_for_another(tmp_path, monkeypatch):
     saved = []
     sessions, door = Sessions(tmp_path, Settings(tmp_path, 10), save=saved.append), Door()
     guard = Guard(FastAPI(), sessions, door, port=80)
-    opened = [sessions.open() for _ in range(MOST)]
+    opened = [sessions.open() for _ in range(MAX_SESSIONS)]
     for age, (_, session) in enumerate(opened):
         session.used -= 1000.0 - age
     with opened[0][1].open_tab():  # the oldest is at work

@@ -22,7 +22,7 @@ LINES = """
 from indistinct.engines.spark import publish
 from hindrances import {hindrance}
 
-publish.MOST_ROWS = {rows}
+publish.MAX_ROWS = {rows}
 {hindrance}(folder)
 schema = ind.Schema(identifiers=["name"], quasi=["age", "height", "town"], sensitive=["disease"])
 release = ind.anonymize(

@@ -58,7 +58,7 @@ def small(monkeypatch):
     """Let the driver hold no class and few values, a worker few rows of a part, and a file few rows."""
     spark()
     monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(150, 20, 50, 0)))
-    monkeypatch.setattr(publish, "MOST_ROWS", 130)
+    monkeypatch.setattr(publish, "MAX_ROWS", 130)
     monkeypatch.setattr(parts, "PIECE", 2000)
 
 

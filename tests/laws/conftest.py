@@ -12,6 +12,6 @@ def as_if_large():
 
 
 def _patch(patch, *, threads=2):
-    patch.setattr(threads, "LARGE_ROWS", 1)
+    patch.setattr("indistinct.machine.threads.LARGE_ROWS", 1)
     patch.setattr(count, "ROWS_PER_BLOCK", 3)
     patch.setenv("INDISTINCT_THREADS", str(threads))

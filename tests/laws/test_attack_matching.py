@@ -51,11 +51,11 @@ def test_beliefs_are_the_shares_among_covering_rows(people, by_keys) -> None:
     release = ind.anonymize(table, SCHEMA, model="k-anonymity:k=3", algorithm="mondrian")
     target = target_of(release, original=table)
     crowd, groups = original_crowd(target), groups_of(target, "disease")
-    usual, matching.MOST_CELLS = matching.MOST_CELLS, 0 if by_keys else matching.MOST_CELLS
+    usual, matching.MAX_CELLS = matching.MAX_CELLS, 0 if by_keys else matching.MAX_CELLS
     try:
         matches = match(groups, crowd)
     finally:
-        matching.MOST_CELLS = usual
+        matching.MAX_CELLS = usual
     texts = sorted(set(table["disease"].to_pylist()))
     known = belief(groups, matches, size=len(texts))
     for row, (age, sex, _) in enumerate(people):
@@ -134,7 +134,7 @@ def test_bits_and_keys_agree_on_slices(monkeypatch) -> None:
     release = ind.anonymize(table, EIGHT, algorithm="slicing:l=2")
     first = target_of(release, original=table)
     by_bits = match(groups_of(first, "disease"), original_crowd(first))
-    monkeypatch.setattr(matching, "MOST_CELLS", 0)
+    monkeypatch.setattr(matching, "MAX_CELLS", 0)
     by_keys = match(groups_of(first, "disease"), original_crowd(first))
     assert by_bits.groups.tolist() == by_keys.groups.tolist()
     assert by_bits.indptr.tolist() == by_keys.indptr.tolist()

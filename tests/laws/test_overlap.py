@@ -180,7 +180,7 @@ def test_too_many_sets_of_fresh_releases_are_judged_as_if_none_were(monkeypatch:
     june, july = dict.fromkeys(range(4), frozenset({0})), dict.fromkeys(range(5), frozenset({0}))
     given = stand(july, 2, fresh=True), [stand(june, 2, fresh=True)]
     assert overlap_of(*given).people_below == 0
-    monkeypatch.setattr(histories, "MOST_COMPARED", 0)
+    monkeypatch.setattr(histories, "MAX_COMPARED", 0)
     assert overlap_of(*given).people_below == 1
 
 

@@ -9,7 +9,7 @@ import sys
 ORDER = (
     ("errors", "figures", "settings"),
     ("as_json",),
-    ("budget", "document", "extension", "machine"),
+    ("budget", "document", "machine"),
     ("schema",),
     ("spelling", "parameters", "tables"),
     ("hierarchy",),

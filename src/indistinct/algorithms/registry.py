@@ -24,8 +24,7 @@ from indistinct.algorithms.full_domain.tds import TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
-from indistinct.extension import Registry
-from indistinct.spelling import parse
+from indistinct.spelling import Registry, parse
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {

@@ -108,14 +108,7 @@ def command(
     with progress("analyzing") as share:
         analyses = analyze(
             given,
-            plan.formulas,
-            family=plan.family,
-            tables=plan.tables,
-            means=plan.means,
-            medians=plan.medians,
-            correlations=plan.correlations,
-            rules=plan.rules,
-            weights=plan.weights,
+            **plan.arguments,
             draws=draws,
             seed=seed,
             edition=edition,  # type: ignore[arg-type]  # checked above

@@ -10,16 +10,17 @@ from indistinct.cli import options
 from indistinct.cli.flags import (
     data_of,
     earlier_files,
+    is_linked,
     job_of,
     place_of,
     preferred_analysis,
     run_options,
     source_of,
 )
-from indistinct.cli.linked import anonymize_linked, is_linked
+from indistinct.cli.linked import anonymize_linked
 from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, ROLES, SCREEN, WRITING, Flags, share_options
-from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
-from indistinct.cli.report import checked_report, write_report
+from indistinct.cli.output import checked_path, checked_report, measure_and_note, report, run_and_note
+from indistinct.cli.report import write_report
 from indistinct.cli.screen import note, progress
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened_population, policy_of, source_of
-from indistinct.cli.linked import assess_linked, is_linked
+from indistinct.cli.flags import is_linked, opened_population, policy_of, source_of
+from indistinct.cli.linked import assess_linked
 from indistinct.cli.options import ENGINE, OF_RELEASE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show

@@ -8,7 +8,8 @@ import typer
 
 from indistinct.cli import options
 from indistinct.cli.failures import name_attack
-from indistinct.cli.linked import attack_linked, is_linked
+from indistinct.cli.flags import is_linked
+from indistinct.cli.linked import attack_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, refuse_most_below, share_options
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import print_json, progress, show

@@ -383,3 +383,12 @@ def preferred_analysis(prefer: str | None, formulas: list[str] | None, policy: "
     if prefer is None:
         return None
     return replace(policy.analysis, formulas=tuple(formulas)) if formulas else policy.analysis
+
+
+def is_linked(policy: Path | str | None) -> bool:
+    """Return whether a file is a policy of several tables; every other one goes the way of one table."""
+    if policy is None or Path(policy).suffix.lower() != ".toml":
+        return False
+    from indistinct.job.policy.reading import is_linked_policy
+
+    return is_linked_policy(policy)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from indistinct.cli.flags import is_linked
 from indistinct.cli.options import Flags
 from indistinct.cli.screen import note, print_json, progress, show
 from indistinct.document.blocks import Grid, grid
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 ALLOWED = ("as_json", "show_values", "verbose", "engine")
 """Shared flags that commands on several tables take."""
-
-
-def is_linked(policy: Path | str | None) -> bool:
-    """Return whether a file is a policy of several tables; every other one goes the way of one table."""
-    if policy is None or Path(policy).suffix.lower() != ".toml":
-        return False
-    from indistinct.linked.policy import is_linked_policy
-
-    return is_linked_policy(policy)
 
 
 def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None:

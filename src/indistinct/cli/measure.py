@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.linked import is_linked, measure_linked
+from indistinct.cli.flags import is_linked
+from indistinct.cli.linked import measure_linked
 from indistinct.cli.options import ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import check_picture, report, write_text
 from indistinct.cli.published_file import published_file

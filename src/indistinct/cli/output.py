@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indistinct.cli.screen import note, print_json, show
-from indistinct.errors import IndistinctError, OutOfMemoryError, ParameterError
+from indistinct.errors import IndistinctError, OutOfMemoryError, OutputError, ParameterError
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable
     from indistinct.evaluation.summary import Summary
     from indistinct.job.job import Job
+    from indistinct.job.policy import Policy
     from indistinct.metrics import Measurements
     from indistinct.release.release import Release
 
@@ -86,3 +87,38 @@ def report(summary: "Summary", *, as_json: bool) -> None:
         print_json(summary.to_json())
     else:
         show(summary.document())
+
+
+def checked_report(
+    policy: "Policy",
+    release: "Path | DatabaseTable",
+    *,
+    recoding: Path | None,
+    overwrite: bool,
+    sources: "Sequence[Path]",
+) -> Path | None:
+    """Return where the report of a policy goes, None if it asks for none; raise before any work if it cannot."""
+    if policy.output.report is None:
+        return None
+    from indistinct.drawing.charts import require_extra
+
+    page = policy.locate(policy.output.report)
+    require_extra()
+    check_report_path(page, overwrite=overwrite, sources=sources)
+    others = [each for each in (release, recoding) if isinstance(each, Path)]
+    if any(page.resolve() == other.resolve() for other in others):
+        raise OutputError(f"{page} is named for two outputs", hint="choose two paths")
+    return page
+
+
+def check_report_path(output: Path, *, overwrite: bool, sources: "Sequence[Path]", form: bool = False) -> None:
+    """Raise before any work if a page cannot be written to a path."""
+    from indistinct.release.writing.places import check_targets
+
+    suffixes = (".html", ".htm", ".docx") if form else (".html", ".htm")
+    if output.suffix.lower() not in suffixes:
+        raise ParameterError(
+            f"the report {output} must end in {' or '.join(sorted({*suffixes} - {'.htm'}))}",
+            hint="for example -o report.html",
+        )
+    check_targets([output], sources=sources, overwrite=overwrite)

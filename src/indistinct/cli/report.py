@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import opened_population
-from indistinct.cli.linked import is_linked, report_linked
+from indistinct.cli.flags import is_linked, opened_population
+from indistinct.cli.linked import report_linked
 from indistinct.cli.options import READING, ROLES, SCREEN, Flags, MadeBy, share_options
+from indistinct.cli.output import check_report_path
 from indistinct.cli.published_file import published_file
 from indistinct.cli.screen import note, print_json, progress, show
-from indistinct.errors import OutputError, ParameterError, VerificationError
+from indistinct.errors import ParameterError, VerificationError
 from indistinct.figures import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from indistinct.engines.base import DatabaseTable, Source
     from indistinct.job.policy import Policy
     from indistinct.release.release import Release
@@ -92,13 +91,14 @@ def command(
         given_too |= {"language": None if language == "en" else language}
         report_linked(release, policy, flags, output, overwrite=overwrite, **given_too)
         return
+    from indistinct.drawing.charts import require_extra
     from indistinct.reporting.editions import edition_of
-    from indistinct.reporting.report import require_edition_in, require_extra
+    from indistinct.reporting.report import require_edition_in
 
     require_edition_in(language, edition_of(edition))
     require_extra()
     _check_form(form, output, language, judged=policy is not None or original is not None)
-    _check(
+    check_report_path(
         output,
         form=form is not None,
         overwrite=overwrite,
@@ -180,41 +180,6 @@ def _write_form(
     else:
         fields = plural(filled.open_fields, "field")
         show(f"form    {output}  ({name}, {filled.edition} edition, {fields} for a person to write)")
-
-
-def _check(output: Path, *, overwrite: bool, sources: "Sequence[Path]", form: bool = False) -> None:
-    """Raise before any work if a page cannot be written to a path."""
-    from indistinct.release.writing.places import check_targets
-
-    suffixes = (".html", ".htm", ".docx") if form else (".html", ".htm")
-    if output.suffix.lower() not in suffixes:
-        raise ParameterError(
-            f"the report {output} must end in {' or '.join(sorted({*suffixes} - {'.htm'}))}",
-            hint="for example -o report.html",
-        )
-    check_targets([output], sources=sources, overwrite=overwrite)
-
-
-def checked_report(
-    policy: "Policy",
-    release: "Path | DatabaseTable",
-    *,
-    recoding: Path | None,
-    overwrite: bool,
-    sources: "Sequence[Path]",
-) -> Path | None:
-    """Return where the report of a policy goes, None if it asks for none; raise before any work if it cannot."""
-    if policy.output.report is None:
-        return None
-    from indistinct.reporting.report import require_extra
-
-    page = policy.locate(policy.output.report)
-    require_extra()
-    _check(page, overwrite=overwrite, sources=sources)
-    others = [each for each in (release, recoding) if isinstance(each, Path)]
-    if any(page.resolve() == other.resolve() for other in others):
-        raise OutputError(f"{page} is named for two outputs", hint="choose two paths")
-    return page
 
 
 def write_report(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import policy_of, read_table, reading_of
-from indistinct.cli.linked import is_linked, scan_linked
+from indistinct.cli.flags import is_linked, policy_of, read_table, reading_of
+from indistinct.cli.linked import scan_linked
 from indistinct.cli.options import OF_RELEASE, READING, ROLES, SCREEN, Flags, share_options
 from indistinct.cli.screen import note, print_json, show
 from indistinct.errors import IndistinctError, InputError, ParameterError, VerificationError

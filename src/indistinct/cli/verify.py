@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from indistinct.cli import options
-from indistinct.cli.flags import data_of, no_model
-from indistinct.cli.linked import is_linked, verify_linked
+from indistinct.cli.flags import data_of, is_linked, no_model
+from indistinct.cli.linked import verify_linked
 from indistinct.cli.options import DATABASE, ENGINE, READING, ROLES, SCREEN, Flags, MadeBy, share_options
 from indistinct.cli.output import report
 from indistinct.cli.published_file import published_file

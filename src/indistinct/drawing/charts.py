@@ -134,3 +134,8 @@ def _clean(spec: Any) -> Any:
             return [_clean(part) for part in spec]
         case _:
             return spec
+
+
+def require_extra() -> None:
+    """Raise `MissingExtraError` unless the packages of the extra `report` are installed."""
+    altair()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH, BAR, LONGEST, HEIGHT, NOTE = 350, 10, 24, 150, 66
 """Pictures of all columns are as wide, so that they line up and their letters have one size next to each other."""
-LABELS, FIGURES, TITLE = 120, 32, 18
+LABELS, FIGURES, TITLE = 138, 32, 18
 """The width left of a plot for labels of values, or for shares and their title."""
 STYLED = {"title": {**STYLE["title"], "frame": "bounds"}}
 NAMES = ("before", "after")

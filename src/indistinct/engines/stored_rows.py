@@ -18,7 +18,7 @@ from indistinct.machine.spill import disk_errors, nameless_file
 GROUP, CELL = "\0group", "\0cell"
 # A dictionary of more values is written out: it would be repeated in every piece of every partition.
 FEW_VALUES = 1000
-MOST_PARTITIONS = 4096
+MAX_PARTITIONS = 4096
 # Rows are collected until each partition gets about this number at a time, as far as memory allows.
 ROWS_OF_A_PIECE = 4096
 
@@ -46,8 +46,8 @@ class PartitionBounds:
     def of(cls, starts: Codes, limit: int, *, divisible: bool) -> "PartitionBounds":
         """Return cuts after about `limit` rows; a larger group is divided where that is possible."""
         rows, sizes = int(starts[-1]), np.diff(starts)
-        wanted = min(-(-rows // limit), MOST_PARTITIONS)
-        limit = max(limit, -(-rows // MOST_PARTITIONS))
+        wanted = min(-(-rows // limit), MAX_PARTITIONS)
+        limit = max(limit, -(-rows // MAX_PARTITIONS))
         middle = np.searchsorted(starts, np.linspace(0, rows, wanted + 1)[1:-1])
         large = np.flatnonzero(sizes > limit) if divisible else np.zeros(0, dtype=np.int64)
         ends = np.unique(np.concatenate([[0], middle, large, large + 1, [len(sizes)]])).astype(np.int64)

@@ -47,19 +47,7 @@ class Preference:
 
     def loss(self, release: Release) -> float | None:
         """Return 1 minus the mean overlap of all estimates, None where nothing can be compared."""
-        plan = self.plan
-        overlap = analyze(
-            release,
-            plan.formulas,
-            family=plan.family,
-            tables=plan.tables,
-            means=plan.means,
-            medians=plan.medians,
-            correlations=plan.correlations,
-            rules=plan.rules,
-            weights=plan.weights,
-            original=self.original,
-        ).mean_overlap
+        overlap = analyze(release, **self.plan.arguments, original=self.original).mean_overlap
         return None if overlap is None else 1 - overlap
 
 

@@ -40,7 +40,7 @@ SUFFIX = ".deid"
 DEFINITION, CONFIG, PROJECT = "input/definition.xml", "input/config.xml", "project.xml"
 DATA, SUBSET = "data/input.csv", "data/input_subset.csv"
 # What one description and one hierarchy may be, in bytes, and how many columns a project may have.
-MOST_XML, MOST_HIERARCHY, MOST_COLUMNS = 1 << 24, 1 << 28, 16_384
+MAX_XML, MAX_HIERARCHY, MAX_COLUMNS = 1 << 24, 1 << 28, 16_384
 ROLES = {
     "IDENTIFYING_ATTRIBUTE": Role.IDENTIFIER,
     "QUASI_IDENTIFYING_ATTRIBUTE": Role.QUASI,
@@ -181,7 +181,7 @@ def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipf
 
 def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -> list[tuple[str, ...]]:
     """Return the rows of a hierarchy."""
-    text = _text(_bytes(archive, name, path, most=MOST_HIERARCHY))
+    text = _text(_bytes(archive, name, path, most=MAX_HIERARCHY))
     try:
         return [tuple(row) for row in csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
     except csv.Error:
@@ -206,7 +206,7 @@ def _text(content: bytes) -> str:
 
 def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element:
     """Return an entry of an archive as parsed XML; raise `InputError` if it is malformed, or too large."""
-    content = _bytes(archive, name, path, most=MOST_XML)
+    content = _bytes(archive, name, path, most=MAX_XML)
     try:
         return parse_xml(content, f"{name} in {path}")
     except (ElementTree.ParseError, ValueError, RecursionError):
@@ -229,9 +229,9 @@ def _read_columns(
         name = element.findtext("name") or ""
         column, more = _read_column(name, element, entries)
         lost += more
-        if found.setdefault(name, column) is not column or len(found) > MOST_COLUMNS:
+        if found.setdefault(name, column) is not column or len(found) > MAX_COLUMNS:
             raise InputError(
-                f"the data definition of the project names a column twice, or more than {MOST_COLUMNS:,}",
+                f"the data definition of the project names a column twice, or more than {MAX_COLUMNS:,}",
                 hint="save the project again in ARX",
             )
     if not found:

@@ -51,12 +51,12 @@ from indistinct.tables.domain import Domain
 # How far a run is when parts are cut, and when all of them are finished, and so when they are merged and verified.
 CUT, FINISHED = 0.4, 0.7
 # A part that cannot be cut may have this many times the rows of one that fits.
-MOST = 4
+MAX_ROWS_OF_FITTING_PARTS = 4
 
 
 def check_by_part(job: Job, plan: CutTable) -> None:
     """Raise before any further work for what is not made part by part."""
-    most = plan.judge.fits * MOST
+    most = plan.judge.fits * MAX_ROWS_OF_FITTING_PARTS
     largest = max((plan.top.rows[leaf] for leaf in plan.top.whole), default=0)
     if largest > most:
         raise _beyond_memory(
@@ -214,7 +214,6 @@ def apply_by_part(
     model: Model,
     *,
     hierarchies: Mapping[str, Hierarchy],
-    warnings: tuple[str, ...] = (),
     counters: Mapping[str, float],
 ) -> Release:
     """Return the verified release of another table under a recoding by parts."""
@@ -242,7 +241,7 @@ def apply_by_part(
         _parting(top, keys, passes.rows_of_parts(top, keys, recoding.parts), job, source),
         partial(apply_part, finish, store.for_others() if passes.by_others else store),
         kept,
-        _about(job, source, warnings),
+        _about(job, source, ()),
         judge.model,
         _reference(judge, domains),
         recoding.transformations or {},

@@ -49,7 +49,7 @@ from indistinct.tables.domain import Domain
 CUT, FINISHED = 0.4, 0.6
 MONDRIAN = "the algorithm mondrian needs no more, it goes over the rows round by round"
 # Files of rows that are open at the same time at most; further ones are written by a further pass.
-MOST_FILES = 400
+MAX_FILES = 400
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -318,8 +318,8 @@ def _finished(
     """Yield the parts of a tree from left to right, each cut to its end."""
     leaves = top.leaves()
     numbered, files = top.keyed(leaves), share_files([top.rows[leaf] for leaf in leaves], judge.fits)
-    for first in range(0, len(files), MOST_FILES):
-        some = files[first : first + MOST_FILES]
+    for first in range(0, len(files), MAX_FILES):
+        some = files[first : first + MAX_FILES]
         work = FinishLeaves(numbered, some, [leaves[own[0]] in top.whole for own in some], columns, judge)
         with passes.parted(_by_file(numbered, some), len(some)) as rows:
             for parts, tried in rows.finish(work):

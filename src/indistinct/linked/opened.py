@@ -79,16 +79,11 @@ PERSON, DAYS, CODES = "\0person", "\0days", "\0codes"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredEvents:
-    """An event table that is judged and stored on disk as codes.
-
-    `stream` has the coded rows: `PERSON`, `DAYS` where there is a time, `CODES` for each column of `quasi`, whose own
-    codes are empty, and the unmodified columns `names`. `persons` are its rows by person.
-    """
+class EventsOnDisk:
+    """An event table that is read from disk: its columns `names`, and its rows by person."""
 
     table: LinkedTable
     stream: Stream
-    quasi: tuple[EventColumn, ...]
     names: tuple[str, ...]
     persons: Persons
 
@@ -101,6 +96,22 @@ class StoredEvents:
     def rows(self) -> int:
         """Return the number of original rows."""
         return self.stream.rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PassedEvents(EventsOnDisk):
+    """An event table that is streamed after its rows were checked; `names` are its published columns."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredEvents(EventsOnDisk):
+    """An event table that is judged and stored on disk as codes.
+
+    `stream` has the coded rows: `PERSON`, `DAYS` where there is a time, `CODES` for each column of `quasi`, whose own
+    codes are empty, and the unmodified columns `names`.
+    """
+
+    quasi: tuple[EventColumn, ...]
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -128,26 +139,6 @@ class StoredEvents:
             known.get(DAYS),
             tuple(coarse_codes(name, rows[name])[0] for name in self.sensitive if name in rows.column_names),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PassedEvents:
-    """An event table that is streamed after its rows were checked: its published columns, and its rows by person."""
-
-    table: LinkedTable
-    stream: Stream
-    names: tuple[str, ...]
-    persons: Persons
-
-    @property
-    def name(self) -> str:
-        """Return the name of the table."""
-        return self.table.name
-
-    @property
-    def rows(self) -> int:
-        """Return the number of original rows."""
-        return self.stream.rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -217,7 +217,7 @@ def _store_events(
                 for place, column in enumerate(quasi)
             }
             rows.add(pa.table({**coded, **{name: block[name] for name in names}}))
-    return StoredEvents(table, rows.stream(), quasi, names, persons)
+    return StoredEvents(table, rows.stream(), names, persons, quasi)
 
 
 def people_and_days(

@@ -38,16 +38,6 @@ NOT_OF_A_TABLE = ("population", "sample", "columns", "table", "query")
 OWN_COLUMN_KEYS = ("tells", "list", "knows", "unknown")
 
 
-def is_linked_policy(path: object) -> bool:
-    """Return whether a file is a policy of several tables; False for a file that is not TOML."""
-    if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
-        return False
-    try:
-        return "tables" in parse_toml(read_ordinary(Path(path), most=LARGEST_POLICY).decode("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, PolicyError):
-        return False
-
-
 def read_linked_policy(path: str | Path) -> LinkedPolicy:
     """Return the policy of several tables in a TOML file; paths in it are relative to the file."""
     place = Path(path)

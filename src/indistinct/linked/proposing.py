@@ -29,7 +29,7 @@ STARTING_K = 5
 """The k of a first policy."""
 SUPPRESSED = 0.02
 """The share of people that a first policy lets a search suppress."""
-MOST_STRANGERS = 0.1
+MAX_SHARE_OF_STRANGERS = 0.1
 """Share of the distinct values of a person ID that may be absent from the people table; opening then says so."""
 BIRTH = frozenset({"birth", "birthdate", "born", "dob", "geburt", "geburtsdatum"})
 DEATH = frozenset({"death", "deathdate", "died", "dod", "deceased", "tod", "todesdatum", "sterbedatum"})
@@ -157,7 +157,7 @@ def _holds(column: pa.ChunkedArray, ids: pa.Array, *, alike: bool) -> bool:
         return False
     known = pc.sum(pc.is_in(values, value_set=ids)).as_py() or 0
     few = len(values) < max(2, len(ids) // 20)
-    return known >= (1 - MOST_STRANGERS) * len(values) > 0 and (alike or not few)
+    return known >= (1 - MAX_SHARE_OF_STRANGERS) * len(values) > 0 and (alike or not few)
 
 
 def _propose_people(name: str, person: str, found: Inspection, path: Path) -> LinkedTable:

@@ -18,6 +18,7 @@ from indistinct.engines import DEFAULT_MEMORY, bytes_of, chosen_engine
 from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError, did_you_mean
 from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
+from indistinct.job.policy.reading import is_linked_policy
 from indistinct.job.policy.value import Policy
 from indistinct.job.publishing import run as run_one_table
 from indistinct.linked.certificate import (
@@ -44,7 +45,7 @@ from indistinct.linked.guarantee import Known, LinkedAnonymity, parse_linked_mod
 from indistinct.linked.opened import OpenEvents, OpenTables, PassedEvents, StoredEvents
 from indistinct.linked.opening import open_linked, source_of
 from indistinct.linked.people import anchors_inside
-from indistinct.linked.policy import is_linked_policy, read_linked_policy
+from indistinct.linked.policy import read_linked_policy
 from indistinct.linked.search import LinkedSolution, TableTotals, search_linked
 from indistinct.linked.tables import published_tables
 from indistinct.linked.verify import MEMORY, LinkedVerdict, verify_tables

@@ -34,7 +34,7 @@ from indistinct.schema import Schema
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
 """Approximate number of event rows on which nodes are compared, in whole classes."""
-MOST_COMBINATIONS = 4_000_000_000
+MAX_COMBINATIONS = 4_000_000_000
 """Upper limit of the combinations of known rows of all people, above which a job is refused."""
 LOSS_DIGITS = 12
 """Digits of a loss that are compared."""
@@ -141,10 +141,10 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     """
     combinations = estimate_combinations(opened)
     LOG.info("about %s combinations of known rows are counted for each release that is compared", f"{combinations:,}")
-    if combinations > MOST_COMBINATIONS:
+    if combinations > MAX_COMBINATIONS:
         raise ParameterError(
             f"attackers who know {opened.policy.knowledge.rows} rows have {combinations:,} combinations; at most "
-            f"{MOST_COMBINATIONS:,} are counted",
+            f"{MAX_COMBINATIONS:,} are counted",
             hint="declare fewer known rows, or replace codes by coarser ones that repeat less within a person",
         )
     policy = opened.policy

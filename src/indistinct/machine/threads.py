@@ -61,12 +61,12 @@ def both(one: Callable[[], Result], other: Callable[[], Other]) -> tuple[Result,
         return one(), second.result()
 
 
-def blocks(rows: int, *, most: int | None = None, least: int | None = None) -> list[slice]:
+def blocks(rows: int, *, least: int | None = None) -> list[slice]:
     """Return ranges of rows of equal size, one for each thread; a single one for few rows.
 
-    >>> blocks(10, most=2, least=1)
-    [slice(0, 5, None), slice(5, 10, None)]
+    >>> blocks(10)
+    [slice(0, 10, None)]
     """
-    count = min(workers() if most is None else most, max(rows, 1)) if rows >= (least or LARGE_ROWS) else 1
+    count = min(workers(), max(rows, 1)) if rows >= (least or LARGE_ROWS) else 1
     bounds = [rows * part // count for part in range(count + 1)]
     return [slice(start, stop) for start, stop in pairwise(bounds)]

@@ -9,14 +9,13 @@ from indistinct.as_json import to_plain
 from indistinct.document.blocks import Document, Grid, JsonValues, Words, document, grid, listing
 from indistinct.document.result import Result
 from indistinct.errors import ParameterError
-from indistinct.extension import Registry
 from indistinct.figures import percent, short
 from indistinct.metrics.base import BETTER, BUCKET_METRICS, SHARES, AdditiveMetric, Metric, counted_in_people
 from indistinct.metrics.information import AverageClassSize, ClassificationMetric, Discernibility, NonUniformEntropy
 from indistinct.metrics.loss import GCP, NCP, Distortion, GeometricLoss, ILoss, Loss, Precision
 from indistinct.metrics.workload import WorkloadError
 from indistinct.recoding.outputs import Assignment
-from indistinct.spelling import parse
+from indistinct.spelling import Registry, parse
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {

@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 from indistinct import models
 from indistinct.errors import IndistinctError
-from indistinct.extension import Registry
 from indistinct.models.base import Model
-from indistinct.spelling import parse, split
+from indistinct.spelling import Registry, parse, split
 
 MODELS: Mapping[str, type[Model]] = MappingProxyType(
     {

@@ -446,7 +446,7 @@ AnyImportance = Importance | Mapping[str, float] | str | None
 """What `importance_of` accepts."""
 
 
-LEAST, MOST = 1e-100, 1e100
+MIN_WEIGHT, MAX_WEIGHT = 1e-100, 1e100
 """The smallest and the largest weight: with more extreme ones, sums of weighted losses are infinite or zero."""
 
 
@@ -472,8 +472,8 @@ def _positive(name: str, weight: Any) -> float:
             number = float(weight)
     if not 0 < number < math.inf:
         raise _not_positive(f"must give each column a finite number above 0; that of {name!r} is none")
-    if not LEAST <= number <= MOST:
-        raise _not_positive(f"must lie between {LEAST:g} and {MOST:g}; that of {name!r} does not")
+    if not MIN_WEIGHT <= number <= MAX_WEIGHT:
+        raise _not_positive(f"must lie between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}; that of {name!r} does not")
     return number
 
 

@@ -193,7 +193,7 @@ _MULTISET = re.compile(rf"{_COUNTED.pattern}(?:,{_COUNTED.pattern})*")
 
 
 # A label is read in at most this many ways by each separator, so that a long one is read in linear time.
-MOST_READINGS = 100
+MAX_READINGS = 100
 
 
 class WrittenRange(NamedTuple):
@@ -297,7 +297,7 @@ def written_ranges(label: str) -> Iterator[WrittenRange]:
     closed = not bracketed or label[-1] == "]"
     for separator in (" .. ", "-", ", ") if bracketed else ("-",):
         start = inside.find(separator)
-        for _ in range(MOST_READINGS):
+        for _ in range(MAX_READINGS):
             if start < 0:
                 break
             first, last = inside[:start], inside[start + len(separator) :]

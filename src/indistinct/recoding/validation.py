@@ -38,7 +38,7 @@ from indistinct.tables.domain import Domain, ascends
 from indistinct.tables.value import Reading, check_reading
 
 # Codes, ranks, classes and thresholds have 32 bits; numbers of rows are exact in a float.
-MOST, MOST_ROWS = 2**31 - 1, 2**53
+MAX_CODE, MAX_ROWS = 2**31 - 1, 2**53
 
 
 def check_recoding(recoding: Recoding) -> None:
@@ -127,7 +127,7 @@ def _check_column(column: RecodedColumn) -> None:
 def _check_domain(domain: Domain) -> None:
     values, name = domain.values, domain.column
     _require(_plain(values.type) and values.null_count == 0, f"the values of {name!r} must be numbers, dates or text")
-    _require(0 < len(domain) <= MOST, f"{name!r} must have some values")
+    _require(0 < len(domain) <= MAX_CODE, f"{name!r} must have some values")
     if pa.types.is_floating(values.type):
         _require(pc.all(pc.is_finite(values)).as_py() is not False, f"the values of {name!r} must be finite")
     differ = ascends(values) or pc.count_distinct(values).as_py() == len(values)
@@ -153,10 +153,10 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
         _check_shape(f"extent of {name!r}", part, (count,), kinds="f")
         _require(np.isfinite(part).all(), f"the extent of {name!r} must be finite")
     _require((published.low <= published.high).all(), f"the extent of {name!r} must not end before it begins")
-    _require(0 <= published.size <= MOST_ROWS, f"{name!r} must have a size")
-    _require(0 <= published.height <= MOST, f"{name!r} must have a height")
+    _require(0 <= published.size <= MAX_ROWS, f"{name!r} must have a size")
+    _require(0 <= published.height <= MAX_CODE, f"{name!r} must have a height")
     _require(isfinite(published.span) and published.span >= 0, f"the span of {name!r} must be a length")
-    _check_codes(f"leaves of {name!r}", published.leaves, count, below=MOST_ROWS)
+    _check_codes(f"leaves of {name!r}", published.leaves, count, below=MAX_ROWS)
     _check_codes(f"levels of {name!r}", published.levels, count, below=max(published.height, 1) + 1)
     for part in (summary.low, summary.high):
         _check_codes(f"covered ranks of {name!r}", part, count, below=size + 1, least=-1)
@@ -179,7 +179,7 @@ def _check_groups(recoding: ByColumn, sizes: Sequence[int], shown: Sequence[int]
         _check_rows("star", recoding.star.reshape(1, -1), shown)
     if recoding.levels is not None:
         _require(recoding.levels.keys() == set(recoding.names), "`levels` must name every column")
-        _require(all(0 <= level <= MOST for level in recoding.levels.values()), "`levels` must be levels")
+        _require(all(0 <= level <= MAX_CODE for level in recoding.levels.values()), "`levels` must be levels")
 
 
 def _check_cuts(cuts: Cuts, sizes: Sequence[int]) -> None:
@@ -194,7 +194,7 @@ def _check_cuts(cuts: Cuts, sizes: Sequence[int]) -> None:
     sets = 0 if cuts.members is None else len(cuts.members[0]) - 1
     for name, part in (("cut", cuts.cut), ("left", cuts.left), ("right", cuts.right)):
         _check_shape(name, part, (nodes,))
-        least, below = (-sets, MOST) if name == "cut" else (0, nodes)
+        least, below = (-sets, MAX_CODE) if name == "cut" else (0, nodes)
         _check_codes(name, part[inner], len(inner), below=below, least=least)
     _require((cuts.cut[inner] < np.array(sizes)[cuts.axis[inner]]).all(), "cuts must be ranks of their columns")
     if cuts.members is not None:
@@ -235,10 +235,10 @@ def _check_pieces(recoding: ByRow | ByBucket, sizes: Sequence[int], *, least: in
     _check_codes("cells", recoding.cells, pieces, below=len(recoding.vectors))
     _require((recoding.cells[1:] >= recoding.cells[:-1]).all(), "`cells` must ascend")
     _check_codes("class_ids", recoding.class_ids, pieces, below=classes, least=least)
-    _check_codes("counts", recoding.counts, pieces, below=MOST_ROWS, least=1)
-    _require(recoding.counts.sum(dtype=np.float64) <= MOST_ROWS, "`counts` must add up to a number of rows")
+    _check_codes("counts", recoding.counts, pieces, below=MAX_ROWS, least=1)
+    _require(recoding.counts.sum(dtype=np.float64) <= MAX_ROWS, "`counts` must add up to a number of rows")
     if recoding.joint is not None:
-        _check_codes("joint", recoding.joint, pieces, below=MOST)
+        _check_codes("joint", recoding.joint, pieces, below=MAX_CODE)
 
 
 def _check_buckets(recoding: ByBucket) -> None:
@@ -249,8 +249,8 @@ def _check_buckets(recoding: ByBucket) -> None:
     _check_pieces(recoding, [len(domain) for domain in recoding.domains], least=0, classes=len(recoding.class_ids))
     _require(np.bincount(recoding.class_ids).all(), "buckets must be numbered from 0, without gaps")
     _require(recoding.form in get_args(Form), f"`form` must be one of {', '.join(get_args(Form))}")
-    _require(recoding.l is None or 1 <= recoding.l <= MOST, "`l` must be at least 1")
-    _require(1 <= recoding.size <= MOST, "`size` must be at least 1")
+    _require(recoding.l is None or 1 <= recoding.l <= MAX_CODE, "`l` must be at least 1")
+    _require(1 <= recoding.size <= MAX_CODE, "`size` must be at least 1")
     attributes = {name for slice_ in slices for name in slice_}
     alone = not share_attributes(slices) or (recoding.form == "sliced" and not recoding.generalized)
     _require(alone, "only values that are sliced and not generalized may be in several slices")

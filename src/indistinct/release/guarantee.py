@@ -1,12 +1,7 @@
 """What a certificate says as a whole: whether models are satisfied, and which checks of the file fail."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-
-from indistinct.models.registry import MODELS, parse_model_or_none
-from indistinct.models.words import words_of
-from indistinct.spelling import arguments_of, name_of
 
 SETS_SHARED = "class-sets-shared"
 MATCHES = "matches-original"
@@ -28,11 +23,6 @@ CHECKED = {
     NO_ADDED_ROWS: "No row was added",
     MATCHES: "The table shows what the original had",
 }
-
-# Where a parameter begins in a specification.
-PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
-# What k = 1 leaves of guarantees about classes: no class is empty.
-OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
 
 def failed_checks(verdicts: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -72,19 +62,3 @@ def guarantee_sentence(*, holds: bool, checks: tuple[str, ...] = ()) -> str:
     words = guarantee_in_words(holds=holds, checks=checks)
     advice = " Verify the file as it was written, or anonymize again." if checks == (OWN_CERTIFICATE,) else ""
     return f"{words[0].upper()}{words[1:]}.{advice}"
-
-
-def promise_in_words(spelled: str) -> str:
-    """Return a promise as a few words with its name and figures; one without words has these alone.
-
-    >>> promise_in_words("k-anonymity:k=11")
-    'No person is singled out (k-anonymity, k = 11)'
-    >>> promise_in_words("k-anonymity:k=1")
-    'No protection (k-anonymity, k = 1)'
-    """
-    name, model = name_of(spelled), parse_model_or_none(spelled)
-    plain = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
-    if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
-        return f"{OF_ONE[name]} ({plain})"
-    words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
-    return f"{words} ({plain})" if words else plain

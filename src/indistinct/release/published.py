@@ -5,16 +5,19 @@ release was and counts each thing once, on any engine; models, attacks and metri
 originals.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
+
+import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
-from indistinct.engines import open_source
-from indistinct.engines.base import DatabaseTable, Source
+from indistinct.engines import chosen_engine, memory_engine, open_source
+from indistinct.engines.base import DatabaseTable, PublishedFile, Source
 from indistinct.engines.groups import ValueGroups, groups_of
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.frequencies.count import Counted, Request
@@ -26,6 +29,7 @@ from indistinct.models.registry import MODELS, all_of, parse_model
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.storage import read_recoding
 from indistinct.recoding.transformations import Transformation, check_transformations, kept_hierarchies
+from indistinct.release.certificate import table_path
 from indistinct.release.opening import (
     BucketTable,
     OpenedTables,
@@ -33,13 +37,13 @@ from indistinct.release.opening import (
     certificate_of,
     open_release,
 )
-from indistinct.release.own_tables import published_tables
 from indistinct.release.promise import judging, promised_model, reading_again
 from indistinct.release.pseudonyms.making import Pseudonym, kinds_of
 from indistinct.release.release import Release
 from indistinct.release.verification.check import not_shown, transformed_alike
 from indistinct.release.verification.evidence import published_schema
 from indistinct.release.views import encoded_original, view_of
+from indistinct.release.writing.places import FilePlace, WrittenTables
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.frames import is_frame
 from indistinct.tables.opening import open_table
@@ -410,3 +414,47 @@ def _parse_or_none(named: Any) -> Algorithm | None:
         return parse_algorithm(named) if isinstance(named, str) else None
     except IndistinctError:  # a workload that was made in Python, or a file elsewhere
         return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourcesOnDemand(Mapping[str, Source]):
+    """Sources by name, each opened when it is first used."""
+
+    names: tuple[str, ...]
+    open_one: Callable[[str], Source]
+    opened: dict[str, Source]
+
+    def __getitem__(self, name: str) -> Source:
+        if name not in self.names:
+            raise KeyError(name)
+        if name not in self.opened:
+            self.opened[name] = self.open_one(name)
+        return self.opened[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def published_tables(tables: Mapping[str, pa.Table], structure: Structure) -> OpenedTables:
+    """Return the tables of a release that was made here, each opened when it is first used.
+
+    Written files that are too large for memory are read where they lie; all others are in memory.
+    """
+    engine = memory_engine()
+    open_one: Callable[[str], Source] = partial(_open_in_memory, tables)
+    if isinstance(tables, WrittenTables) and isinstance(tables.place, FilePlace):
+        where = chosen_engine(tables.place.path)
+        if where.name != engine.name:
+            engine, open_one = where, partial(_open_written, tables.place, where.name)
+    return OpenedTables(engine, SourcesOnDemand(tuple(tables), open_one, {}), structure)
+
+
+def _open_in_memory(tables: Mapping[str, pa.Table], name: str) -> Source:
+    return open_source(tables[name])[1]
+
+
+def _open_written(place: FilePlace, engine: str, name: str) -> Source:
+    return open_source(PublishedFile(table_path(place.path, name)), engine=engine)[1]

@@ -1,5 +1,6 @@
 """The first sections of a report: the release, its purpose, and what was done to each column."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -36,17 +37,17 @@ from indistinct.job.as_command import (
     write_flags,
 )
 from indistinct.job.policy.writing import policy_to_toml
-from indistinct.models.registry import parse_model_or_none
-from indistinct.models.words import promise_for_one
+from indistinct.models.registry import MODELS, parse_model_or_none
+from indistinct.models.words import promise_for_one, words_of
 from indistinct.recoding.transformations import parse_transformation
 from indistinct.release.certificate import counted_grid, verdict_grid
-from indistinct.release.guarantee import failed_checks, guarantee_sentence, promise_in_words
+from indistinct.release.guarantee import CHECKED, failed_checks, guarantee_sentence
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
-from indistinct.spelling import spell
+from indistinct.spelling import arguments_of, name_of, spell
 
-MOST_POLICY = 20_000
+MAX_POLICY = 20_000
 """Number of characters of a policy that are shown; a longer one is identified by its digest."""
 ROLES = {"quasi": "quasi-identifier"}
 """How roles are called where their own word is none."""
@@ -57,6 +58,12 @@ STATED = {
     "reviewer": "who reviewed it",
     "reassess": "when the risk is looked at again",
 }
+
+# Where a parameter begins in a specification.
+PARAMETER = re.compile(r"[:,](?=[a-z_]+=)")
+
+# What k = 1 leaves of guarantees about classes: no class is empty.
+OF_ONE = {"k-anonymity": "No protection", "k-map": "No protection", "alpha-k": "No value is too likely"}
 
 
 def verdict(facts: Facts, *, internal: bool) -> Section:
@@ -211,7 +218,7 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
         f"indistinct report {written} --policy {place} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
-    shown = text if len(text) <= MOST_POLICY else text[:MOST_POLICY] + "\n… the rest is in the policy itself"
+    shown = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
     return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
 
@@ -381,3 +388,19 @@ def _algorithm_flags(subject: Subject) -> list[Flag]:
     made_by = subject.published.made_by
     named = subject.file_certificate.get("algorithm") or (None if made_by is None else spell(made_by))
     return [("--algorithm", str(named))] if named else []
+
+
+def promise_in_words(spelled: str) -> str:
+    """Return a promise as a few words with its name and figures; one without words has these alone.
+
+    >>> promise_in_words("k-anonymity:k=11")
+    'No person is singled out (k-anonymity, k = 11)'
+    >>> promise_in_words("k-anonymity:k=1")
+    'No protection (k-anonymity, k = 1)'
+    """
+    name, model = name_of(spelled), parse_model_or_none(spelled)
+    plain = ", ".join([name, *(each.replace("=", " = ", 1) for each in PARAMETER.split(spelled)[1:])])
+    if model is not None and name in OF_ONE and arguments_of(model)["k"] == 1:
+        return f"{OF_ONE[name]} ({plain})"
+    words = CHECKED.get(name) or (words_of(MODELS[name]).title.partition(" (")[0] if name in MODELS else "")
+    return f"{words} ({plain})" if words else plain

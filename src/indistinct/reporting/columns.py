@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from indistinct.evaluation.measure.distributions import marginal
 from indistinct.evaluation.measure.measure import column_losses
-from indistinct.figures import number
+from indistinct.figures import number, plural
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.hierarchy import Hierarchy
 from indistinct.machine.arrays import Codes, Floats
@@ -28,6 +28,8 @@ MAX_BARS = 12
 """Upper limit of bars; in a column with more values, close or rare ones share a bar."""
 MAX_LABELS_AS_BARS, MAX_LABELS_EXAMINED = 20, 5_000
 """Upper limits of the non-overlapping labels that are used as bars, and of the labels that are examined for them."""
+LONGEST = 9
+"""Letters of a value in the name of a group; the name fits next to a bar then."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
 UNKNOWN = "is not known without the original"
@@ -335,13 +337,20 @@ def _label_of(members: Sequence[str]) -> str:
 
     >>> _label_of(["17135", "17184"]), _label_of(["flu", "cold", "HIV"]), _label_of(["flu"])
     ('171… (2 values)', 'flu and 2 others', 'flu')
+    >>> _label_of(["heart disease", "flu"])
+    'heart dis… and 1 other'
     """
     if len(members) == 1:
         return members[0]
     low, high = min(members), max(members)  # the common beginning of these two is that of all
     same = [one == other for one, other in zip(low, high, strict=False)]
     start = low[: [*same, False].index(False)]
-    return f"{start}… ({len(members):,} values)" if start else f"{members[0]} and {len(members) - 1:,} others"
+    others = plural(len(members) - 1, "other")
+    return f"{start[:LONGEST]}… ({len(members):,} values)" if start else f"{_cut(members[0])} and {others}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from indistinct.document.blocks import ABSENT, Document, Section
 from indistinct.document.catalogue import ENGLISH, read_catalogue, require_language
 from indistinct.document.html import page_html
 from indistinct.document.translation import Translation
-from indistinct.drawing.charts import altair
+from indistinct.drawing.charts import require_extra
 from indistinct.engines import closes_sources
 from indistinct.errors import ParameterError
 from indistinct.job.policy.value import Policy
@@ -242,11 +242,6 @@ def _own_words(facts: Facts) -> frozenset[str]:
     return frozenset(
         (*subject.schema.columns, *subject.published.columns, *reasons.values(), *lines, *map(str, chain(*labels)))
     ) - {ABSENT}
-
-
-def require_extra() -> None:
-    """Raise `MissingExtraError` unless the packages of the extra `report` are installed."""
-    altair()
 
 
 def html_of(content: Content, translation: Translation | None = None) -> str:

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from indistinct.samples._sampling import Numbers, check_size, plain_text
 
-CLINIC_TABLES = ("patients", "stays", "diagnoses", "labs", "prescriptions")
 CLINIC_WINDOW = (date(2010, 1, 1), date(2024, 12, 31))
 """The first and the last day of every event."""
 

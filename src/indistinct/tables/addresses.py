@@ -316,7 +316,7 @@ def _translate_errors(address: str) -> Iterator[None]:
 
 
 # Upper limit of bytes: larger than any recoding, hierarchy or policy.
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 
 
 # A text that looks like the address of a database but is none.
@@ -399,7 +399,7 @@ def check_ordinary(path: Path) -> None:
     raise OSError(errno.EINVAL, f"it is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a file")
 
 
-def read_ordinary(path: Path, *, most: int = MOST_BYTES) -> bytes:
+def read_ordinary(path: Path, *, most: int = MAX_BYTES) -> bytes:
     """Return the content of an ordinary file; raise `OSError`, with the reason as `strerror`, for any other.
 
     >>> read_ordinary(Path("."))

@@ -149,10 +149,10 @@ def _without_marks(cells: Sequence[Any], marks: Sequence[float]) -> list[Any]:
     return [None if isinstance(cell, str) or cell in marks else cell for cell in cells]
 
 
-def shape_of_labelled(path: Path, encoding: str | None, *, suffix: str | None = None) -> Shape:
+def shape_of_labelled(path: Path, encoding: str | None) -> Shape:
     """Return the size that the header of a file declares; empty where it declares none or is broken."""
     package = statistics_package("a file of SPSS, Stata or SAS")
-    read = getattr(package, READERS[suffix or path.suffix.lower()])
+    read = getattr(package, READERS[path.suffix.lower()])
     try:
         _, metadata = read(str(path), metadataonly=True, **({"encoding": encoding} if encoding else {}))
         rows, columns = max(int(metadata.number_rows or 0), 0), int(metadata.number_columns)

@@ -15,7 +15,7 @@ from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, s
 
 WORD = 64
 # The most pairs of an original combination and a published class that are compared, in all and at a time.
-MOST_PAIRS, BLOCK = 64_000_000_000, 1 << 28
+MAX_PAIRS, BLOCK = 64_000_000_000, 1 << 28
 # How many classes are compared together: a table of one bit for each class and value of a column stays small.
 TOGETHER = 1 << 10
 
@@ -187,7 +187,7 @@ def pairs_of_cells(
     cells lie near those that are looked at.
     """
     cells, classes = len(frequencies), len(covers[0])
-    if cells * classes > MOST_PAIRS:
+    if cells * classes > MAX_PAIRS:
         raise _in_doubt(f"{cells:,} combinations and {classes:,} published ones are too many to compare")
     vectors, sizes = frequencies.vectors, [cover.size for cover in covers]
     along = int(np.argmin([cover.lengths.mean() / max(size, 1) for cover, size in zip(covers, sizes, strict=True)]))

@@ -24,7 +24,7 @@ SEVERAL_COLUMNS = ("sensitive", "y")
 # A parameter that names sets of columns, and the one that says the same by a number: one of them is given.
 SETS, SIZE_OF_SETS = "sets", "size"
 # A number with more digits counts nothing that there is.
-MOST_DIGITS = 15
+MAX_DIGITS = 15
 
 
 class FieldError(TaskError):
@@ -208,6 +208,6 @@ def parse_whole(text: Any, *, what: str) -> int:
     # A separator is followed by three digits: 2,5 does not mean 25.
     plain = re.fullmatch(r"([0-9]+)|([0-9]{1,3}(?:[, _'\u202f\u00a0][0-9]{3})+)", str(text).strip())
     digits = "" if plain is None else re.sub(r"[^0-9]", "", plain[0])
-    if not digits or len(digits) > MOST_DIGITS or int(digits) < 1:
+    if not digits or len(digits) > MAX_DIGITS or int(digits) < 1:
         raise TaskError(f"{what} must be a whole number of at least 1", hint="for example 20000")
     return int(digits)

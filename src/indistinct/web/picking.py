@@ -72,7 +72,7 @@ class Folded:
 
 Entry = str | Pick | Folded
 SET = re.compile(r"\{[^{}]*\}$")
-MOST_MEMBERS = 4
+MAX_MEMBERS = 4
 """Members of a set that a cell lists; more are counted."""
 
 
@@ -84,7 +84,7 @@ def fold_set(text: str) -> Entry:
     """
     found = SET.search(text)
     members = None if found is None else written_members(found[0])
-    if found is None or members is None or len(members) <= MOST_MEMBERS:
+    if found is None or members is None or len(members) <= MAX_MEMBERS:
         return Own(text)
     return Folded(f"{text[: found.start()]}{len(members):,} values", found[0])
 

@@ -24,7 +24,7 @@ SUFFIX = ".indistinct"
 POLICY, TOLD, ROWS = "policy.toml", "job.json", "rows"
 FORMAT = 1
 # More jobs are not kept: the oldest goes.
-MOST = 40
+MAX_SAVED_JOBS = 40
 # What the parts of a job may be, in bytes: a policy with large hierarchies, and some choices.
 LARGEST = {POLICY: 1 << 26, TOLD: 1 << 20}
 
@@ -72,7 +72,7 @@ class Shelf:
             shutil.rmtree(place / ROWS, ignore_errors=True)
         else:
             _copy_rows(rows, place / ROWS)
-        for old in self.entries()[MOST:]:
+        for old in self.entries()[MAX_SAVED_JOBS:]:
             self.remove(old.key)
 
     def entries(self) -> list[ShelfEntry]:

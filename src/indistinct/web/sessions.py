@@ -44,7 +44,7 @@ SAVED = ("answers", "risk-choices", "keeps-rows")
 SOON = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # Upper limit of browsers per server, because each has its own processes.
-MOST = 24
+MAX_SESSIONS = 24
 # Seconds after which a session without an open tab makes room for another one; a tab may lose its connection for less.
 LEFT = 45.0
 TASKS = ("looking", "columns", "hierarchies", "classes")
@@ -496,7 +496,7 @@ class Sessions:
 
     def make_room(self) -> bool:
         """Return whether there is room for one more; the one that was left longest ago ends for it."""
-        if len(self._by_secret) < MOST:
+        if len(self._by_secret) < MAX_SESSIONS:
             return True
         left = {secret: each.idle for secret, each in self._by_secret.items() if not each.tabs and each.idle > LEFT}
         if left:

@@ -58,7 +58,7 @@ def test_missing_values_inside_and_outside_of_a_dictionary_are_missing():
 
 
 def test_columns_of_many_values_are_counted_as_they_are(table, tmp_path, monkeypatch):
-    monkeypatch.setattr("indistinct.engines.duckdb.source.MOST_VALUES", 3)
+    monkeypatch.setattr("indistinct.engines.duckdb.source.MAX_VALUES", 3)
     assert coded_groups(batches_of(table, 100), ["text", "number"], duckdb.connect(), table.schema) is None
     pq.write_table(table, tmp_path / "t.parquet")
     source = DuckDB(1 << 28).open(tmp_path / "t.parquet", Reading())

@@ -7,7 +7,6 @@ import pytest
 from indistinct.engines.finding import CellFinder
 from indistinct.errors import UnseenValueError
 from indistinct.frequencies.encode import encode_column
-from indistinct.machine import threads
 from indistinct.tables.domain import Domain
 
 
@@ -22,7 +21,7 @@ def sample(*, columns, values, rows, seed=1):
 @pytest.mark.parametrize("shape", [(1, 2, 5), (3, 6, 400), (2, 900, 3000), (12, 300, 500)])
 @pytest.mark.parametrize("large", [1, 1 << 18])
 def test_every_row_finds_its_cell(shape, large, monkeypatch):
-    monkeypatch.setattr(threads, "LARGE_ROWS", large)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", large)
     columns, values, rows = shape
     table, finder, _, places = sample(columns=columns, values=values, rows=rows)
     assert finder.find(table).tolist() == places.tolist()
@@ -32,7 +31,7 @@ def test_every_row_finds_its_cell(shape, large, monkeypatch):
 
 @pytest.mark.parametrize("large", [1, 1 << 18])
 def test_a_row_of_no_cell_is_told_and_not_shown(large, monkeypatch):
-    monkeypatch.setattr(threads, "LARGE_ROWS", large)
+    monkeypatch.setattr("indistinct.machine.threads.LARGE_ROWS", large)
     domains = [Domain("x", pa.array([1, 2, 3])), Domain("y", pa.array([10, 20]))]
     finder = CellFinder.of(domains, np.array([[0, 0], [1, 1], [2, 0]], dtype=np.int32))
     known = pa.table({"x": [3, 1, 2], "y": [10, 10, 20]})

@@ -69,7 +69,7 @@ def test_a_file_is_published_and_nothing_is_left(source, tmp_path, monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_files_that_cannot_all_be_open_are_written_by_several_passes(source, monkeypatch):
     first = publish(source)
-    monkeypatch.setattr("indistinct.job.parts.MOST_FILES", 3)
+    monkeypatch.setattr("indistinct.job.parts.MAX_FILES", 3)
     again = publish(source)
     assert again.recoding.cuts.classes == first.recoding.cuts.classes
     assert sorted(map(str, again.table.to_pylist())) == sorted(map(str, first.table.to_pylist()))

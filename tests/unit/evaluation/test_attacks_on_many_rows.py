@@ -17,7 +17,7 @@ SCHEMA = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
 
 def test_very_many_rows_are_sampled(monkeypatch) -> None:
     original = ordered(400)
-    monkeypatch.setattr(crowd, "MOST_ROWS", 100)
+    monkeypatch.setattr(crowd, "MAX_ROWS", 100)
     found = ind.attack("homogeneity", original, SCHEMA, original=original, seed=1)
     assert found.tally.attempts == 100
 
@@ -27,12 +27,12 @@ def test_of_very_many_pairs_some_people_are_drawn(monkeypatch) -> None:
     original = ordered(300)
     release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
     whole = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
-    monkeypatch.setattr(record_linkage, "MOST_PAIRS", 60)
+    monkeypatch.setattr(record_linkage, "MAX_PAIRS", 60)
     assert ind.attack("record-linkage", release, original=original, seed=1).tally == Tally(60, 0)
     some = ind.attack("record-linkage", original, SCHEMA, original=original, seed=1)
     assert some.tally.attempts == 60
     assert some.tally.share == pytest.approx(whole.tally.share, abs=0.2)
-    monkeypatch.setattr(record_linkage, "MOST_JUDGED", 60)
+    monkeypatch.setattr(record_linkage, "MAX_JUDGED", 60)
     people = replace(SCHEMA, person=("who",))
     with pytest.raises(InputError, match="too many to count people by"):
         ind.attack("record-linkage", original, people, original=original.append_column("who", pa.array(range(300))))
@@ -54,7 +54,7 @@ def test_candidates_in_both_releases_are_counted_among_everybody(monkeypatch) ->
     """The same classes twice leave nobody fewer than five candidates, whoever is drawn."""
     original = ordered(200)
     release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian")
-    monkeypatch.setattr(crowd, "MOST_ROWS", 50)
+    monkeypatch.setattr(crowd, "MAX_ROWS", 50)
     known = {"original": original, "earlier": release, "earlier_original": original, "seed": 1}
     found = ind.attack("intersection:k=5", release, **known, control=original.slice(0, 40))
     assert found.tally.attempts == 50

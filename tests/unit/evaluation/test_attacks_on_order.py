@@ -79,8 +79,8 @@ def test_seeds_are_found_and_chance_is_not() -> None:
 
 def test_the_last_of_the_seeds_is_tried_and_of_many_rows_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     original = ordered()
-    for seed, most in ((24, predictable_seed.MOST_SHUFFLED), (0, 1)):
-        monkeypatch.setattr(predictable_seed, "MOST_SHUFFLED", most)
+    for seed, most in ((24, predictable_seed.MAX_SHUFFLED), (0, 1)):
+        monkeypatch.setattr(predictable_seed, "MAX_SHUFFLED", most)
         release = ind.anonymize(original, SCHEMA, model="k-anonymity:k=5", algorithm="mondrian", seed=seed)
         assert ind.attack("predictable-seed:seeds=25", release, original=original).details["seed"] == seed
 

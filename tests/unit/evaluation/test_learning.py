@@ -10,7 +10,7 @@ import indistinct as ind
 from indistinct.evaluation.measure.learning.classification import IN_IT, NOTHING_ELSE, RECODED
 from indistinct.evaluation.measure.learning.classifiers import CLASSIFIERS, parse_classifier
 from indistinct.evaluation.measure.learning.features import (
-    MOST_FEATURES,
+    MAX_FEATURES,
     TrainingRows,
     draw_values,
     features_of,
@@ -106,7 +106,7 @@ def test_rare_values_get_no_feature() -> None:
     names = Domain("name", pa.array([f"{number:04d}" for number in range(400)]))
     values = [*range(400), *range(5)]
     found = features(cover(*([code] for code in range(400))), names, values, "midpoints")
-    assert found.training.shape == (405, MOST_FEATURES)
+    assert found.training.shape == (405, MAX_FEATURES)
     assert found.training[:5].sum() == 5
 
 

@@ -249,7 +249,7 @@ def test_columns_whose_buckets_are_not_listed_are_counted_alike(most, limit, mon
     owners, codes = wide.written_out()
     published = slices_of(owners, (codes, letters[owners]))
     expected = membership(published, originals, limit=limit, samples=500, seed=1)
-    monkeypatch.setattr(module, "MOST_LISTED", most)
+    monkeypatch.setattr(module, "MAX_LISTED", most)
     assert membership_by_covers(covers, originals, limit=limit, samples=500, seed=1) == expected
     inside = originals[(originals[:, 0] < 60) & (originals[:, 1] >= 0) & (originals[:, 1] < 5)]
     tuples = inside[(inside[:, 0] <= wide.high.max())]

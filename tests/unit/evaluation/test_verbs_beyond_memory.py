@@ -109,7 +109,7 @@ def test_a_release_that_was_just_written_is_measured_without_reading_it(files, t
         raise AssertionError("the release was read")
 
     monkeypatch.setattr("indistinct.release.writing.places.FilePlace.read", refuse)
-    monkeypatch.setattr("indistinct.release.own_tables.open_source", refuse)
+    monkeypatch.setattr("indistinct.release.published.open_source", refuse)
     assert ind.measure(release, METRICS[:3]).to_json() == expected
     assert set(ind.measure(release)) >= {"loss", "discernibility"}
 

@@ -187,7 +187,7 @@ def test_transformations_are_applied_to_the_original(patients):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_of_hashes_give_the_same(tmp_path, monkeypatch, release, patients, engine):
-    monkeypatch.setattr(row_comparison, "MOST_HASHES", 50)
+    monkeypatch.setattr(row_comparison, "MAX_HASHES", 50)
     assert _verify(tmp_path, release.table, patients, engine).holds
     assert _verdict(_verify(tmp_path, release.table.slice(1), patients, engine)).holds
     table = _changed(release.table, "cost", lambda cells: cells.__setitem__(0, 0.5))

@@ -389,7 +389,7 @@ def test_errors_of_a_file_name_lines_and_no_folder_and_no_value(policy, tmp_path
 
 
 def test_too_many_values_are_not_arranged_by_hand(policy, monkeypatch):
-    monkeypatch.setattr("indistinct.web.tasks.hierarchies.MOST_WRITTEN", 3)
+    monkeypatch.setattr("indistinct.web.tasks.hierarchies.MAX_WRITTEN", 3)
     with pytest.raises(HierarchyError, match="at most 3 can be arranged"):
         begin_hierarchy(Desk(), policy, "city", kind="tree")
 

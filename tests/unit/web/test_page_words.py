@@ -12,7 +12,8 @@ from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
 from indistinct.models.registry import MODELS
 from indistinct.models.words import words_of
-from indistinct.release.guarantee import CHECKS, MATCHES, SETS_SHARED, promise_in_words
+from indistinct.release.guarantee import CHECKS, MATCHES, SETS_SHARED
+from indistinct.reporting.beginning import promise_in_words
 from indistinct.schema import Role, Schema
 from indistinct.web.deciding import find_unprotected
 from indistinct.web.parameters import FieldError, build_value

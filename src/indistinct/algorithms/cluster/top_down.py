@@ -192,7 +192,7 @@ class _Table:
                 break
         return self.held - left
 
-    def _able(self, row: Codes) -> Codes:
+    def _able(self, row: Codes) -> Mask:
         """Return the kinds of which one row can leave a child without breaking the model."""
         able = np.zeros(len(row), dtype=bool)
         kinds = np.flatnonzero(row)

@@ -18,7 +18,7 @@ from indistinct.algorithms.partition._cut_order_kernels import inner, jit
 
 FINE = 1 << 20
 """Weights are whole numbers of this fraction of a row."""
-MOST = np.int64(1) << 60
+MAX_WEIGHT = np.int64(1) << 60
 
 Entries = namedtuple("Entries", ["start", "code", "count", "target"])
 """The values of all targets in each cell, as compressed sparse rows (int64).
@@ -160,5 +160,5 @@ def weigh_by_variance(rows, items, starts, smallest, fields, trees, moments, ord
                     if n > 0 and m > 0:
                         apart = work.left[1, t] / n - (work.whole[1, t] - work.left[1, t]) / m
                         gain += moments.scale[t] * apart * apart * (n / (n + m)) * m
-                weight = -np.int64(min(np.rint(gain / total * FINE), np.float64(MOST)))
+                weight = -np.int64(min(np.rint(gain / total * FINE), np.float64(MAX_WEIGHT)))
                 write_candidates(orders, work, cuts, s, weight, own)

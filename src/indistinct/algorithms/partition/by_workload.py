@@ -19,7 +19,7 @@ from indistinct.algorithms.partition._by_workload_kernels import LINE, NODE, SET
 from indistinct.algorithms.partition.by_depth import DepthParts, Division, partition_by_depth, spread_parts
 from indistinct.algorithms.partition.layout import KernelLayout, Partition
 from indistinct.frequencies.value import Classes
-from indistinct.machine.arrays import Codes, Mask, starts_of
+from indistinct.machine.arrays import Codes, Floats, Mask, starts_of
 from indistinct.metrics.queries.workload import Boxes
 from indistinct.models.base import Model
 from indistinct.recoding.columns import QuasiColumn
@@ -253,7 +253,7 @@ def _nodes(column: QuasiColumn) -> tuple[Codes, Codes]:
     return first, last
 
 
-def _words(bits: Codes) -> Codes:
+def _words(bits: Codes | Mask) -> Codes:
     """Return rows of bits packed into words."""
     padded = np.zeros((len(bits), (bits.shape[1] + 63) // 64 * 64), dtype=np.uint8)
     padded[:, : bits.shape[1]] = bits
@@ -328,7 +328,7 @@ def _atoms(left: Mask) -> tuple[Codes, Mask]:
     return np.asarray(inverse).ravel(), distinct
 
 
-def _borders(accepted: Codes | Mask, weights: Codes) -> Mask:
+def _borders(accepted: Mask, weights: Floats) -> Mask:
     """Return the prefixes of ranks that end where a query begins or stops accepting ranks."""
     changes = accepted[:, 1:] != accepted[:, :-1]
     ends = np.flatnonzero(changes.any(axis=0))
@@ -339,7 +339,7 @@ def _borders(accepted: Codes | Mask, weights: Codes) -> Mask:
     return np.arange(accepted.shape[1]) <= ends[:, None]
 
 
-def _sets(column: QuasiColumn, kind: int, accepted: Codes | Mask, weights: Codes) -> Mask:
+def _sets(column: QuasiColumn, kind: int, accepted: Mask, weights: Floats) -> Mask:
     """Return the sets that queries ask for, the nodes of a tree, and single values, as candidates."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)

@@ -227,11 +227,11 @@ def _in_codes(table: pa.Table) -> pa.Table:
 
 # Columns that share a word, the bits of each, and so the codes of a column; 0 means missing.
 TOGETHER, BITS = 4, 16
-MOST_VALUES = (1 << BITS) - 1
+MAX_VALUES = (1 << BITS) - 1
 # A batch of which more than this share of rows have a value of their own is not coded.
 FEW = 0.1
 # Groups of batches are collected if they are at most this share of the rows; then a batch has this number of rows.
-MOST_GROUPS, FEW_ROWS = 0.5, 1 << 14
+MAX_SHARE_OF_GROUPS, FEW_ROWS = 0.5, 1 << 14
 # Batches after which what they needed is given back.
 GIVEN_BACK = 16
 NUMBER = "rows"
@@ -263,7 +263,7 @@ class ColumnCodes:
             known = pa.concat_arrays([known, new.unique()])
             places = pc.index_in(found, value_set=known)
         self.values = known
-        if len(known) > MOST_VALUES or (len(chunk) > MOST_VALUES and len(found) > FEW * len(chunk)):
+        if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(found) > FEW * len(chunk)):
             raise TooManyValuesError
         codes = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
         return codes[pc.fill_null(chunk.indices, len(found)).to_numpy(zero_copy_only=False)]
@@ -327,7 +327,7 @@ def coded_groups(
     for place, name in enumerate(columns):
         first = place // TOGETHER * TOGETHER
         shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - place)
-        own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MOST_VALUES
+        own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
     return ValueGroups(pa.table(arrays), found[NUMBER].to_numpy())
 
@@ -347,7 +347,7 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
             return None
         grouping = group_rows([each.indices.to_numpy() for each in coded], [len(each.dictionary) for each in coded])
         rows, found = rows + len(batch), found + len(grouping)
-        if found > MOST_GROUPS * rows:
+        if found > MAX_SHARE_OF_GROUPS * rows:
             return None
         firsts = pa.array(grouping.first)
         tables.append(_in_codes(pa.table([each.take(firsts) for each in plain], names=list(columns))))

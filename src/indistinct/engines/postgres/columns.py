@@ -32,7 +32,7 @@ AS_TEXT = ("uuid", "json", "jsonb", "xml", "timetz", "interval", "char", "macadd
 TEXT_CATEGORIES = ("S", "E", "I")
 INTEGERS = ("int2", "int4", "int8")
 # Digits that a decimal of 128 bits holds, and one of 256.
-DIGITS, MOST_DIGITS = 38, 76
+DIGITS, MAX_DIGITS = 38, 76
 # The driver adds the days between its epoch and ours to infinity, which then stands at the other end.
 EARLIEST_DAY, EARLIEST_MICROSECOND = -2_000_000_000, -(2**62)
 
@@ -187,7 +187,7 @@ def _declared_decimal(modifier: int) -> pa.DataType | None:
 
 
 def _decimal(digits: int, scale: int) -> pa.DataType | None:
-    if digits > MOST_DIGITS:
+    if digits > MAX_DIGITS:
         return None
     return pa.decimal128(digits, scale) if digits <= DIGITS else pa.decimal256(digits, scale)
 
@@ -213,5 +213,5 @@ def _with_digits(
         scale = found[f"s{place}"] or 0
         needed = (found[f"d{place}"] or 1) + scale
         # As wide as can be: next month's values may have more digits.
-        kinds[column.name] = _decimal(DIGITS if needed <= DIGITS else max(needed, MOST_DIGITS), scale)
+        kinds[column.name] = _decimal(DIGITS if needed <= DIGITS else max(needed, MAX_DIGITS), scale)
     return tuple(replace(c, arrow=kinds[c.name]) if c.name in kinds else c for c in columns)

@@ -12,7 +12,7 @@ from indistinct.engines import groups
 from indistinct.engines.base import BY_PART, EVERY_RECODING, BeyondMemory, Sink, log_counted
 from indistinct.engines.passes import Room
 from indistinct.engines.spark.passes import SparkTablePasses, estimate_distinct, open_folder
-from indistinct.engines.spark.publish import MOST_ROWS, publish_frame
+from indistinct.engines.spark.publish import MAX_ROWS, publish_frame
 from indistinct.engines.spark.sampling import draw_frame
 from indistinct.engines.spark.session import driver_bytes, most_bytes, session_for
 from indistinct.engines.spark.source import (
@@ -117,4 +117,4 @@ class Spark:
 def _room(source: SparkTable, columns: int) -> Room:
     """Return how much is held at once: rows of a part by a worker, values and classes by the driver."""
     whole = driver_bytes(source.session)
-    return Room(MOST_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))
+    return Room(MAX_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))

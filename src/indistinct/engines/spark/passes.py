@@ -52,7 +52,7 @@ from indistinct.tables.several import files_of, find_partitions, require_unchang
 
 LOG = logging.getLogger("indistinct.passes")
 # Answers that the driver adds up itself; where there may be more, workers add up some of them first.
-MOST_ANSWERS = 32
+MAX_ANSWERS = 32
 
 Question = Callable[["TaskRows"], Any]
 Merge = Callable[[Sequence[Any]], Any]
@@ -177,7 +177,7 @@ def ask_rows(
         try:
             frame, tasks = source.rows_of_tasks(columns)
             answers = sender.run(frame, asking, "answer", PARCELS_OF_SPARK)
-            if merged_by is not None or tasks is None or tasks > MOST_ANSWERS:
+            if merged_by is not None or tasks is None or tasks > MAX_ANSWERS:
                 answers = sender.run(answers.repartition(merged_by or parallel), asking, "add_up", PARCELS_OF_SPARK)
             collected = [answer for _, answer in unpack_answers(answers.toArrow().to_batches())]
         finally:

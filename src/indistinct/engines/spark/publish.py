@@ -45,7 +45,7 @@ from indistinct.machine.randomness import Secret
 from indistinct.recoding.outputs import Assignment, OutputTable
 
 # Rows of one part of the output at most, and so few that a further task would not pay.
-MOST_ROWS, FEW_ROWS = 1_000_000, 50_000
+MAX_ROWS, FEW_ROWS = 1_000_000, 50_000
 
 
 def publish_frame(
@@ -195,7 +195,7 @@ class _Job:
 
 def parts_of_output(rows: int, parallel: int) -> int:
     """Return into how many parts rows go: enough that each is small, and that no task waits for work."""
-    return max(math.ceil(rows / MOST_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
+    return max(math.ceil(rows / MAX_ROWS), min(parallel, math.ceil(rows / FEW_ROWS)), 1)
 
 
 def _finder(assignment: Assignment, row_index: RowIndex | None) -> tuple[Finder, Codes | None, Codes, Codes]:

@@ -26,8 +26,8 @@ from indistinct.models.of_people import OfPeople
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.release.opening import OpenedTables
-from indistinct.release.own_tables import published_tables
 from indistinct.release.pseudonyms.making import are_pseudonyms
+from indistinct.release.published import published_tables
 from indistinct.release.release import Release
 from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
 from indistinct.release.verification.check import NOTHING
@@ -46,7 +46,7 @@ from indistinct.tables.domain import Kind
 from indistinct.view.bucket_evidence import require_in_original
 
 # Most pairs of an original combination and a published class to compare; of more, some classes are compared.
-MOST_COMPARED = 4_000_000_000
+MAX_COMPARED = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -347,7 +347,7 @@ def _require_contained(
     Return a note where not all were compared.
     """
     cells, shown = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
-    every, most = len(shown), max(MOST_COMPARED // max(len(cells), 1), 1)
+    every, most = len(shown), max(MAX_COMPARED // max(len(cells), 1), 1)
     places = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
     some = FrequencySet(shown.names, shown.vectors[places], Classes(shown.counts[places]))
     whole, part = replace(original, frequencies=cells), replace(counted, frequencies=some)

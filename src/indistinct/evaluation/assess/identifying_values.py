@@ -23,7 +23,7 @@ from indistinct.view.meanings import count_named_values
 
 SAMPLED_ROWS = 200_000
 """Rows of a table beyond memory whose values are looked at."""
-MOST_LABELS = 20_000
+MAX_LABELS = 20_000
 """Distinct labels of a quasi-identifier that are read; of more, evenly chosen ones."""
 
 
@@ -52,7 +52,7 @@ def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]
 
     Ranges of numbers and dates, whose labels have several words, show none that points at people.
     """
-    step = 1 + len(labels) // MOST_LABELS
+    step = 1 + len(labels) // MAX_LABELS
     shown = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
     return pa.array(list(shown), pa.string()), np.array(list(shown.values()), dtype=np.int64)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 GROUPS = ((10, "1 to 10"), (20, "11 to 20"), (math.inf, "over 20"))
 WORDS = 1 << 64
 # The buckets of each value are listed for one column, whose lists have at most these entries together if possible.
-MOST_LISTED = 1 << 22
+MAX_LISTED = 1 << 22
 # Deviations within which a normal estimate lies in 95 % of cases; what n draws never met has a share below 3 / n.
 DEVIATIONS = 1.96
 UNMET = 3.0
@@ -218,7 +218,7 @@ def _index(covers: Sequence[Cover]) -> _Index:
     lengths = np.array([int(cover.lengths.sum()) for cover in covers])
     shared = lengths / np.maximum(sizes, 1)
     # Lists that are too long to be written out are not: of all columns at most the shortest is.
-    first = int(np.argmin(np.where(lengths <= max(MOST_LISTED, lengths.min()), shared, np.inf)))
+    first = int(np.argmin(np.where(lengths <= max(MAX_LISTED, lengths.min()), shared, np.inf)))
     order = np.array(sorted(range(len(covers)), key=lambda j: (j != first, shared[j])))
     owners, codes = covers[first].written_out()
     held = owners[np.argsort(codes, kind="stable")].astype(np.int64)

@@ -27,7 +27,7 @@ from indistinct.tables.domain import Domain
 # Bytes of a cell in memory, about.
 CELL = 8
 # Most rows to attack; of more, some are drawn by chance.
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,7 +226,7 @@ def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
 
 def draw_people(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
     """Return everybody, or of very many rows those of people drawn by chance; about `most` rows at most."""
-    most = MOST_ROWS if most is None else most
+    most = MAX_ROWS if most is None else most
     if len(crowd) <= most:
         return crowd
     people = distinct(crowd.persons)

@@ -27,7 +27,7 @@ from indistinct.release.sources import Source, count_source
 from indistinct.tables.domain import Domain
 
 # Most pairs of a person and a sensitive value of the same bucket to weigh.
-MOST_PAIRS = 30_000_000
+MAX_PAIRS = 30_000_000
 # Rounds in which the values of a bucket are made to fit people and counts in turn.
 FITTING = 6
 # People outside the release to guess at a time.
@@ -156,9 +156,9 @@ class Dealt:
         counts = np.bincount(grouping.group_ids(), weights=sensitive.counts)
         first = starts_of(np.bincount(owners, minlength=buckets))
         starts = starts_of(np.diff(first)[shown.units])
-        if starts[-1] > MOST_PAIRS:
+        if starts[-1] > MAX_PAIRS:
             raise ParameterError(
-                f"definetti would weigh {int(starts[-1]):,} pairs of people and values; {MOST_PAIRS:,} is the most",
+                f"definetti would weigh {int(starts[-1]):,} pairs of people and values; {MAX_PAIRS:,} is the most",
                 hint="attack a sample of the buckets",
             )
         people = np.repeat(np.arange(len(shown.units)), np.diff(starts))

@@ -23,7 +23,7 @@ from indistinct.view.meanings import Node, covered_by, node_of
 from indistinct.view.read_back import ReadClasses, read_classes
 
 # Most pairs of an original cell and a published class to compare.
-MOST_PAIRS = 4_000_000_000
+MAX_PAIRS = 4_000_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None
 def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
     """Return all pairs of an original cell and a class whose published values cover it."""
     values, vectors = shown.classes.values, shown.cells.vectors
-    if len(vectors) * len(values) > MOST_PAIRS:
+    if len(vectors) * len(values) > MAX_PAIRS:
         raise InputError(
             f"{len(vectors):,} combinations of original values and {len(values):,} published ones are too many pairs",
             hint="attack a sample of the release, with the same rows of the original",

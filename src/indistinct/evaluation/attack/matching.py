@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.evaluation.attack.base import Progress, Target
 from indistinct.evaluation.attack.crowd import (
-    MOST_ROWS,
+    MAX_ROWS,
     Crowd,
     columns_known,
     domain_of,
@@ -187,7 +187,7 @@ def one_code(mine: Sequence[Codes], theirs: Sequence[Codes]) -> tuple[Codes, Cod
 
 
 # Whether a group covers a value is looked up in a table of at most this number of cells, else among sorted keys.
-MOST_CELLS = 1 << 27
+MAX_CELLS = 1 << 27
 # Pairs of a person and a group, or of a person and a value, that are looked at together.
 BLOCK = 1 << 23
 
@@ -252,7 +252,7 @@ def require_contained(target: Target) -> None:
         counted = count_source(target.original, Request(target.schema.quasi, keys, published=True))
         require_in_original(evidence_of(target), counted)
         return
-    if len(crowd) > MOST_ROWS or is_sampled(target):
+    if len(crowd) > MAX_ROWS or is_sampled(target):
         return
     matches = matches_of(target, groups, crowd)
     rows = np.bincount(matches.vector_of_row, minlength=len(matches.indptr) - 1)
@@ -365,7 +365,7 @@ def _lookup(part: _Joined, size: int, *, values: int) -> Callable[[Codes, Codes]
     assert part.slice is not None  # noqa: S101  (one of both is there)
     entries, groups = part.entries, part.slice.units
     known = (entries >= 0) & (entries < values)
-    if values * size <= MOST_CELLS:
+    if values * size <= MAX_CELLS:
         inside = np.zeros((values + 1, size), dtype=bool)  # the last row is that of -1
         inside[entries[known], groups[known]] = True
         return lambda value, group: inside[value, group]

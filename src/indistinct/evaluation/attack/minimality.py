@@ -33,7 +33,7 @@ from indistinct.tables.domain import Domain
 # Chances that differ by less differ by rounding.
 ROUNDING = 1e-9
 # Tables of more rows leave more worlds than anybody would search.
-MOST_ROWS = 2000
+MAX_ROWS = 2000
 DEFENCE = "a search that does not look at sensitive values (k-anonymity with a larger k), or anatomy"
 
 Table = tuple[tuple[int, ...], ...]
@@ -86,7 +86,7 @@ class Minimality(Attack):
     def _too_many(self, target: Target, key: Key) -> str | None:
         rows = target.published.main.rows
         try:
-            possible = rows <= MOST_ROWS and known_table(target, key).number(self.worlds) <= self.worlds
+            possible = rows <= MAX_ROWS and known_table(target, key).number(self.worlds) <= self.worlds
         except InputError as error:
             return error.message
         if possible:

@@ -17,7 +17,7 @@ from indistinct.machine.randomness import Secret, mix_words
 from indistinct.parameters import Parameter, Whole
 
 # Rows that a generator shuffles in all its tries; of many rows fewer seeds are tried.
-MOST_SHUFFLED = 5_000_000
+MAX_SHUFFLED = 5_000_000
 # Seeds from 0 on that are tried of any number of rows.
 FEWEST = 2
 # Seeds that people choose, besides small ones.
@@ -100,7 +100,7 @@ class PredictableSeed(Attack):
         """Yield every order that a seed would have given, with how well it fits one half of the release."""
         original = table_of(target.original, "the original")
         rows = original.num_rows
-        most = min(self.seeds, max(MOST_SHUFFLED // max(rows, 1), FEWEST))
+        most = min(self.seeds, max(MAX_SHUFFLED // max(rows, 1), FEWEST))
         seeds = list(dict.fromkeys([*range(most), *POPULAR]))
         contents = contents_of(original, [name for name in target.schema.published if name in original.column_names])
         for index, seed in enumerate(seeds):

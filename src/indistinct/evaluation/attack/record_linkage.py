@@ -28,9 +28,9 @@ from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter
 
 # Most pairs of an entry of the register and a group; where there are more, people are drawn by chance.
-MOST_PAIRS = 1 << 22
+MAX_PAIRS = 1 << 22
 # Most pairs of a row of the original and a group that are counted by people.
-MOST_JUDGED = 1 << 26
+MAX_JUDGED = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class RecordLinkage(Attack):
 def _bound_pairs(register: Register, matches: Matches, target: Target) -> tuple[Register, Matches]:
     """Return a register, or some people of it by chance where it has too many pairs of an entry and a group."""
     pairs = int(matches.number[matches.vector_of_row].sum())
-    if pairs <= MOST_PAIRS:
+    if pairs <= MAX_PAIRS:
         return register, matches
     people = register.people
-    some = draw_people(people, target, most=max(len(people) * MOST_PAIRS // pairs, 1))
+    some = draw_people(people, target, most=max(len(people) * MAX_PAIRS // pairs, 1))
     kept = np.searchsorted(people.rows, some.rows)
     return (
         replace(register, people=some, entries=register.entries[kept]),
@@ -123,7 +123,7 @@ def _candidates(
     if not people:
         return rows, rows == 1
     number = int(truth.number[truth.vector_of_row].sum())
-    if number > MOST_JUDGED:
+    if number > MAX_JUDGED:
         raise InputError(
             f"{number:,} pairs of a row and a group that may hold it are too many to count people by",
             hint="attack a sample of the release, with the same people of the original",

@@ -20,7 +20,7 @@ from indistinct.machine.arrays import Codes, Floats
 from indistinct.machine.ordering import distinct
 
 # A column explains the order where equal values stand together, unless nearly all are of their own.
-MOST_DISTINCT = 0.5
+MAX_SHARE_DISTINCT = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ def _explains(codes: Codes, blocks: Codes) -> bool:
     if (steps >= 0).all() or (steps <= 0).all():
         return True
     runs = int((steps != 0).sum()) + int((~within).sum()) + 1
-    if runs > MOST_DISTINCT * len(codes):
+    if runs > MAX_SHARE_DISTINCT * len(codes):
         return False
     return runs == len(group_rows([blocks, codes], [int(blocks.max()) + 1, int(codes.max()) + 1]))
 

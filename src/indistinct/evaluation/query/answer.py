@@ -25,7 +25,7 @@ from indistinct.view.value import ShownColumn
 Number = float | date | datetime
 OVERLAPPING = "published values overlap, so rows may count in several groups"
 PERHAPS_NONE = "perhaps no row fulfils the condition; the bounds hold if one does"
-MOST_GROUPS = 10_000
+MAX_GROUPS = 10_000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -235,9 +235,9 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
         sets = _covered_sets(labels[name])
         overlapping |= _overlap([values for _, values in sets])
         combined = [({**g, name: text}, {**box, name: values}) for g, box in combined for text, values in sets]
-        if len(combined) > MOST_GROUPS:
+        if len(combined) > MAX_GROUPS:
             raise InputError(
-                f"the query has more than {MOST_GROUPS:,} groups", hint="group by fewer columns, or by coarser ones"
+                f"the query has more than {MAX_GROUPS:,} groups", hint="group by fewer columns, or by coarser ones"
             )
     chosen = boxes_of(query.rows, rows.values)
     answers = []

@@ -167,7 +167,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-MOST_POINTS = 400
+MAX_POINTS = 400
 
 
 def draw_errors(found: WorkloadErrors, *, title: str = "How far the answers are off") -> str:
@@ -178,7 +178,7 @@ def draw_errors(found: WorkloadErrors, *, title: str = "How far the answers are 
     order = known[np.argsort(errors[known], kind="stable")]
     weights = np.array(found.workload.weights)[order]
     running = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
-    picked = np.unique(np.linspace(0, max(len(order) - 1, 0), MOST_POINTS).astype(int)) if len(order) else order
+    picked = np.unique(np.linspace(0, max(len(order) - 1, 0), MAX_POINTS).astype(int)) if len(order) else order
     points = [{"error": float(errors[order[place]]), "share": float(running[place])} for place in picked.tolist()]
     chart = (
         alt.Chart(alt.Data(values=[{"error": 0.0, "share": 0.0}, *points]))

@@ -391,3 +391,13 @@ def at_place(place: str) -> Iterator[None]:
         raise
     except IndistinctError as error:
         raise PolicyError(f"{place}: {error.message}", hint=error.hint, values=error.values, **error.details) from None
+
+
+def is_linked_policy(path: object) -> bool:
+    """Return whether a file is a policy of several tables; False for a file that is not TOML."""
+    if not isinstance(path, str | Path) or Path(path).suffix.lower() != ".toml":
+        return False
+    try:
+        return "tables" in parse_toml(read_ordinary(Path(path), most=LARGEST_POLICY).decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, PolicyError):
+        return False

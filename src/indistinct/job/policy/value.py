@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
@@ -118,6 +119,11 @@ class AnalysisPlan:
     def questions(self) -> dict[str, tuple[str, ...]]:
         """The tables, means, medians and correlations that are named."""
         return {"table": self.tables, "mean": self.means, "median": self.medians, "correlation": self.correlations}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The analyses as arguments of `analyze`."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 RELEASE_MODELS = ("public", "controlled", "internal")

@@ -9,7 +9,7 @@ from typing import assert_never
 import numpy as np
 
 from indistinct.errors import InputError
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Mask
 from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, IsMissing
 from indistinct.metrics.queries.values import EVERY, ColumnValues, LineSet, ValueSet
 from indistinct.tables.domain import Domain
@@ -107,7 +107,7 @@ def _few(boxes: list[Box]) -> list[Box]:
     return boxes
 
 
-def codes_in(values: ValueSet, domain: Domain) -> Codes:
+def codes_in(values: ValueSet, domain: Domain) -> Mask:
     """Return for every code of a domain whether its value is in a set."""
     if isinstance(values, LineSet):
         positions = domain.positions()[int(domain.missing) :]

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
-from indistinct.machine.arrays import Codes, Floats
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.metrics.queries.value import Compare, Constant
 from indistinct.tables.domain import Domain, Kind
 
@@ -58,7 +58,7 @@ class LineSet:
         """The pairs of cuts between which the set's numbers are, ascending."""
         return _stretches(self.cuts)
 
-    def holds(self, positions: Codes | Floats) -> Codes:
+    def holds(self, positions: Codes | Floats) -> Mask:
         """Return for each number whether it is in the set."""
         before, after = (np.array([at for at, side in self.cuts if side == wanted]) for wanted in (0, 1))
         return (np.searchsorted(before, positions, "right") + np.searchsorted(after, positions, "left")) % 2 == 1

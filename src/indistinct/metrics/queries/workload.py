@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import IndistinctError, InputError, OutputError, ParameterError, SchemaError, did_you_mean
-from indistinct.machine.arrays import Codes
+from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.metrics.queries.boxes import boxes_of, codes_in
 from indistinct.metrics.queries.parse import EXAMPLE, parse_query
 from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Constant, Either, Query, columns_in
@@ -348,8 +348,8 @@ class Boxes:
     """
 
     owners: Codes
-    weights: Codes
-    accepted: tuple[Codes | None, ...]
+    weights: Floats
+    accepted: tuple[Mask | None, ...]
 
     def __len__(self) -> int:
         return len(self.owners)

@@ -106,7 +106,7 @@ def _people(key: bytes, domains: Sequence[Domain], who: Codes) -> tuple[Codes, C
 
 
 # Most entries of histories to compare where releases are fresh; the other people are counted as if none were fresh.
-MOST_COMPARED = 1 << 28
+MAX_COMPARED = 1 << 28
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,7 +249,7 @@ def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) ->
         inside = np.flatnonzero(present[rows[0]])
         others = np.flatnonzero(present[:, inside].all(axis=1))
         compared += len(others) * (len(inside) + 1)
-        if compared > MOST_COMPARED:
+        if compared > MAX_COMPARED:
             break
         ids = _grouped([strict[others], *(open_[each][others] for each in inside)], len(others)).group_ids()
         together = np.bincount(ids, weights=counts[others]).astype(np.int64)

@@ -24,7 +24,7 @@ COMMON = ("md5", "sha1", "sha256", "sha512")
 # Of some values, in other notations as well: a program that hashes one in a strange way hashes all.
 OTHERS = ("sha224", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "blake2b", "blake2s")
 NAMESPACES = (uuid.NAMESPACE_DNS, uuid.NAMESPACE_URL, uuid.NAMESPACE_OID, uuid.NAMESPACE_X500)
-MOST_TRIED = 2_000
+MAX_TRIED = 2_000
 # Hexadecimal digits that agree by no chance: 64 bits.
 TELLING = 16
 HEX = re.compile(r"(?:0x)?([0-9a-f-]{16,})")
@@ -68,7 +68,7 @@ def _hashes(known: Sequence[str]) -> Iterator[str]:
     """Yield hashes of identifiers: the common ones of all, and others of some of them, evenly chosen."""
     for way in COMMON:
         yield from (hashlib.new(way, text.encode(), usedforsecurity=False).hexdigest() for text in known)
-    places = np.linspace(0, len(known) - 1, min(len(known), MOST_TRIED), dtype=np.int64).tolist()
+    places = np.linspace(0, len(known) - 1, min(len(known), MAX_TRIED), dtype=np.int64).tolist()
     for text in (known[place] for place in places):
         for spelling in dict.fromkeys(_spellings(text)):
             for make in MAKERS:

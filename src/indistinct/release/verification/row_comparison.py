@@ -33,9 +33,9 @@ from indistinct.view.cover import pairs_of_cells
 from indistinct.view.read_back import covered_classes
 
 # Rows that are looked at together, and hashes of a table that are held at a time.
-BATCH, MOST_HASHES = 1 << 17, 1 << 22
+BATCH, MAX_HASHES = 1 << 17, 1 << 22
 # Most bits of a table of which value lies in which class.
-MOST_BITS = 1 << 31
+MAX_BITS = 1 << 31
 MISSING, STRANGE = np.uint64(0x6D697373), np.uint64(0x73747267)
 
 
@@ -63,7 +63,7 @@ def compare_rows(
         forms = {name: _form(name, release, table, lenient=lenient) for name in names}
         hashing = _Hashing(os.urandom(16), forms)
         found = replace(_compared(sides, hashing), compared=names, whole=sides.whole, unknown=unknown)
-        few = max(release.rows, table.rows) <= MOST_HASHES
+        few = max(release.rows, table.rows) <= MAX_HASHES
         if found.rows and few:
             single = [name for name in names if _compared(sides, replace(hashing, forms={name: forms[name]})).rows]
             found = replace(found, columns=tuple(single))
@@ -191,14 +191,14 @@ def _finder(domains: Sequence[Domain], vectors: Codes) -> tuple[tuple[str, ...],
 
 def _require_few(columns: Sequence[QuasiColumn], *, classes: int) -> None:
     most = max(len(column.domain) for column in columns)
-    if most * classes > MOST_BITS:
+    if most * classes > MAX_BITS:
         raise InputError(f"{most:,} values of a column and {classes:,} published labels are too many to compare")
 
 
 def _compared(sides: _Sides, hashing: "_Hashing") -> RowComparison:
     """Compare the hashes of both sides, in as many parts as it takes."""
     rows = max(sides.release.source.rows, sides.original.source.rows)
-    parts = -(-rows // MOST_HASHES)
+    parts = -(-rows // MAX_HASHES)
     if parts > 1 and hashing.digest(sides.release) == hashing.digest(sides.original):
         return RowComparison()
     added = lost = 0

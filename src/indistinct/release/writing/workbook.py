@@ -20,7 +20,7 @@ from indistinct.errors import OutputError
 from indistinct.release.writing.delimited import Writing, spell_values
 from indistinct.tables.dictionaries import is_text
 
-MOST_ROWS, MOST_COLUMNS, LONGEST_TEXT = (1 << 20) - 1, 1 << 14, 32_767
+MAX_ROWS, MAX_COLUMNS, LONGEST_TEXT = (1 << 20) - 1, 1 << 14, 32_767
 """What a sheet can hold, below its line of names."""
 EPOCH = (1980, 1, 1, 0, 0, 0)
 DAY_ZERO, FIRST_DAY = dt.date(1899, 12, 30), dt.date(1900, 3, 1)
@@ -73,8 +73,8 @@ def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) 
                     sheet.write(_row([_text(name) for name in table.column_names]))
                     written = 1
                 written += table.num_rows
-                if written > MOST_ROWS + 1:
-                    raise OutputError(f"a sheet holds {MOST_ROWS:,} rows at most", hint="write .csv or .parquet")
+                if written > MAX_ROWS + 1:
+                    raise OutputError(f"a sheet holds {MAX_ROWS:,} rows at most", hint="write .csv or .parquet")
                 for batch in table.to_batches(max_chunksize=1 << 14):
                     _check_blank_rows(batch)
                     columns = [_cells(batch.column(index)) for index in range(batch.num_columns)]
@@ -83,8 +83,8 @@ def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) 
 
 
 def _check_width(width: int) -> None:
-    if width > MOST_COLUMNS:
-        raise OutputError(f"a sheet holds {MOST_COLUMNS:,} columns at most", hint="write .csv or .parquet")
+    if width > MAX_COLUMNS:
+        raise OutputError(f"a sheet holds {MAX_COLUMNS:,} columns at most", hint="write .csv or .parquet")
 
 
 def _check_blank_rows(batch: pa.RecordBatch) -> None:

@@ -34,7 +34,7 @@ OFFERED = {
 }
 BEGIN_WITH = ("mondrian", "datafly", "optimal")
 # More releases than this are not compared at once.
-MOST_POINTS = 30
+MAX_POINTS = 30
 
 
 async def draw_grid(screen: Screen) -> None:
@@ -131,10 +131,10 @@ def begin_comparing(screen: Screen) -> None:
     sizes = sizes_of(screen.choices.get(SIZES, begin_sizes(policy)))
     if not algorithms:
         raise TaskError("tick at least one algorithm")
-    if len(sizes) * len(algorithms) > MOST_POINTS:
+    if len(sizes) * len(algorithms) > MAX_POINTS:
         raise TaskError(
             f"{len(algorithms)} algorithms with {len(sizes)} sizes of k are {len(sizes) * len(algorithms)} releases",
-            hint=f"compare at most {MOST_POINTS} at once",
+            hint=f"compare at most {MAX_POINTS} at once",
         )
 
     def then(found: AlgorithmGrid) -> None:

@@ -30,7 +30,7 @@ from indistinct.web.steps.verdict_box import draw_findings
 from indistinct.web.tasks.columns import UniquenessCounts, pictures, standing_out
 from indistinct.web.worker import TaskError
 
-SHOWN, MOST_LISTED = 24, 30
+SHOWN, MAX_LISTED = 24, 30
 """Columns that are shown together."""
 SAMPLES, LONGEST_SAMPLE = 3, 24
 """Values of a column that its line shows, and letters of each."""
@@ -323,9 +323,9 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
         parts.say(f"{finding}.", kind="hint")
     if column.get("value_labels"):
         with parts.details(f"{plural(column['labelled_codes'], 'labelled code')}", screen.choices, name=f"codes-{key}"):
-            draw_list([Own(f"{code} = {label}") for code, label in list(column["value_labels"].items())[:MOST_LISTED]])
-            if column["labelled_codes"] > MOST_LISTED:
-                parts.say(f"and {column['labelled_codes'] - MOST_LISTED:,} more", kind="hint")
+            draw_list([Own(f"{code} = {label}") for code, label in list(column["value_labels"].items())[:MAX_LISTED]])
+            if column["labelled_codes"] > MAX_LISTED:
+                parts.say(f"and {column['labelled_codes'] - MAX_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
     draw_publishing(screen, column, key)
     return place

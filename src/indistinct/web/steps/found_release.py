@@ -7,7 +7,7 @@ from indistinct.figures import number, percent, plural
 from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.metrics import SHARES
 from indistinct.models.words import list_names
-from indistinct.release.guarantee import promise_in_words
+from indistinct.reporting.beginning import promise_in_words
 from indistinct.web import parts
 from indistinct.web.algorithm_words import title_of_spelled
 from indistinct.web.blocks import draw_list

@@ -48,7 +48,7 @@ TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-ou
 """Under these names a session keeps why several tables are linked so, and which were left out; and how they are called
 without a folder of their own."""
 # An archive may inflate to this multiple of the largest upload.
-MOST_TIMES = 4
+MAX_TIMES = 4
 WHO = {
     "public": ("Everybody", "It is published, and people may look for others in it: no person is found with a risk "
                "above 9 %."),
@@ -257,7 +257,7 @@ def _begin_project(session: Session, path: Path, *, at: str) -> None:
         path,
         folder / f"{path.stem}.toml",
         then=then,
-        options={"most": MOST_TIMES * session.settings.largest_upload},
+        options={"most": MAX_TIMES * session.settings.largest_upload},
         at=(NAME, at),
         polite=False,
         action=None,

@@ -14,7 +14,7 @@ from indistinct.web.front import Spot, draw_front
 from indistinct.web.language import Own
 from indistinct.web.parameters import parse_whole
 from indistinct.web.picking import Entry, Pick, first_of, lattice, pages, pickable, table_html
-from indistinct.web.tasks.exploring import MOST_NODES, Explored, arrow, explore_all, explored_job, levels_in_words
+from indistinct.web.tasks.exploring import MAX_NODES, Explored, arrow, explore_all, explored_job, levels_in_words
 
 EXPLORED = "exploration"
 """Under this name a session keeps the lattice of its job."""
@@ -42,7 +42,7 @@ async def draw_lattice_view(screen: Screen) -> None:
     found: Explored | None = session.result(EXPLORED)
     screen.field(
         "Largest number of solutions",
-        str(screen.choices.get(MOST, MOST_NODES)),
+        str(screen.choices.get(MOST, MAX_NODES)),
         lambda value: screen.choices.__setitem__(MOST, parse_whole(value, what="the number of solutions")),
         name=MOST,
         action=MOST,
@@ -77,7 +77,7 @@ def _bare_columns(screen: Screen) -> None:
 def begin_exploring(screen: Screen) -> None:
     """Begin to compute all solutions of the job as it stands."""
     session, policy = screen.session, screen.policy
-    most = screen.choices.get(MOST, MOST_NODES)
+    most = screen.choices.get(MOST, MAX_NODES)
 
     def then(found: Explored) -> None:
         session.keep(EXPLORED, found, rests_on=explored_job(policy))

@@ -42,7 +42,7 @@ from indistinct.web.worker import Desk
 LEFT_OUT = "suppressed"
 """The text in place of the labels of a suppressed row."""
 TRYING = "trying combinations of levels"
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """More nodes are refused unless a steward asks for more."""
 # Upper limits of rows shown before and after, and of points in a picture, where smaller dots are covered by others.
 SAMPLES, FINE = 6, 160
@@ -75,7 +75,7 @@ def explored_job(policy: Policy) -> Policy | None:
     return job_of(replace(policy, algorithm=Auto(), target=None, pseudonyms={}))
 
 
-def explore_all(desk: Desk, policy: Policy, most: int = MOST_NODES) -> Explored:
+def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     """Return every node of the lattice of a policy; one of more than `most` nodes is refused."""
     if policy.model is None:
         raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
@@ -211,7 +211,7 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
 
 def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
     desk.enter(TRYING)
-    found = explore_by_policy(table, policy, limit=MOST_NODES, metrics=("loss",), progress=desk.report)
+    found = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
     samples = _samples(transform_by_policy(table, policy), policy)
     rows = range(len(samples.before[found.columns[0]]))
     own = _own_node(found, made)

@@ -20,13 +20,13 @@ from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes
 from indistinct.tables.domain import Domain, Kind
 from indistinct.web.tasks.tables import stamp_of, table_of
-from indistinct.web.tasks.treatments import LEAST, join_values
+from indistinct.web.tasks.treatments import MIN_ROWS_OF_VALUE, join_values
 from indistinct.web.tree_edits import Rows, add_top, add_values, rows_of_values, tree_of
 from indistinct.web.worker import Desk
 
-MOST_WRITTEN = 5_000
+MAX_WRITTEN = 5_000
 """Upper limit of values with which a tree or an order begins: more cannot be sorted by hand."""
-MOST_STRANGERS = 50
+MAX_STRANGERS = 50
 """Number of uncovered values that are shown."""
 FREQUENT, ENDS = 6, 3
 """Number of the most frequent values that are shown, and of the smallest and largest ones."""
@@ -119,12 +119,12 @@ def _outline_column(desk: Desk, policy: Policy, column: str) -> Outline:
 
 def _join_rare(domain: Domain, counts: Codes) -> Explicit | None:
     """Return a hierarchy that joins the rare values of a text, None of another column or where none is rare."""
-    if domain.kind is not Kind.TEXT or len(domain) > MOST_WRITTEN:
+    if domain.kind is not Kind.TEXT or len(domain) > MAX_WRITTEN:
         return None
     present = int(domain.missing)
     texts = [text or "" for text in domain.texts()[present:]]
     rows = dict(zip(texts, counts[present:].tolist(), strict=True))
-    return join_values(rows, least=max(LEAST, round(RARE * int(counts.sum()))))
+    return join_values(rows, least=max(MIN_ROWS_OF_VALUE, round(RARE * int(counts.sum()))))
 
 
 def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:
@@ -272,7 +272,7 @@ def _fit_domain(hierarchy: Hierarchy | None, domain: Domain) -> _Bound:
 
 def _shorten(fit: HierarchyFit) -> HierarchyFit:
     return HierarchyFit(
-        fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MOST_STRANGERS]
+        fit.kind, fit.distinct, fit.sizes, fit.message, fit.hint, fit.uncovered, fit.strangers[:MAX_STRANGERS]
     )
 
 
@@ -318,9 +318,9 @@ def _rows(domain: Domain, bound: _Bound, hierarchy: Hierarchy) -> Rows:
 
 def _few(domain: Domain) -> list[str]:
     """Return the values of a column, if they are few enough to be sorted by hand."""
-    if len(domain.values) > MOST_WRITTEN:
+    if len(domain.values) > MAX_WRITTEN:
         raise HierarchyError(
-            f"column {domain.column!r} has {plural(len(domain.values), 'value')}; at most {MOST_WRITTEN:,} can be "
+            f"column {domain.column!r} has {plural(len(domain.values), 'value')}; at most {MAX_WRITTEN:,} can be "
             "arranged here",
             hint="choose masking, intervals or dates, or import a file",
         )

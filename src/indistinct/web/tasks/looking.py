@@ -37,7 +37,7 @@ from indistinct.web.worker import Desk
 
 DEMO_ROWS, DEMO_SEED = 5_000, 2026
 """The invented patients are always the same; what is published of them is shuffled anew each time."""
-LONGEST_CELL, MOST_SHOWN = 80, 40
+LONGEST_CELL, MAX_SHOWN = 80, 40
 """Letters of a cell and columns that a preview shows."""
 NEWER = "if a newer version of indistinct wrote it, run that one"
 WHERE = "put it where the server may read, or write what it says into the policy"
@@ -300,7 +300,7 @@ def look_at_invented(desk: Desk, path: Path) -> Look | Sheets:
 def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: int = 20) -> dict[str, Any]:
     """Return some rows of a table as texts, for users who may see them."""
     data = open_kept(desk, path, reading).data
-    names = data.column_names[:MOST_SHOWN]
+    names = data.column_names[:MAX_SHOWN]
     part = data.select(names).slice(first, rows)
     columns = [[_shorten_cell(value) for value in column.to_pylist()] for column in part.columns]
     return {

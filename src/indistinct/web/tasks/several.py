@@ -7,13 +7,13 @@ from typing import Any
 
 from indistinct.errors import PolicyError, VerificationError
 from indistinct.inspection.inspect import inspect_as_read
-from indistinct.job.policy.reading import LARGEST_POLICY, parse_toml
+from indistinct.job.policy.reading import LARGEST_POLICY, is_linked_policy, parse_toml
 from indistinct.linked.assess import assess_originals
 from indistinct.linked.certificate import FILE_NAME
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.folder import targets_of
 from indistinct.linked.pictures import draw_known_rows
-from indistinct.linked.policy import is_linked_policy, linked_policy_from_toml
+from indistinct.linked.policy import linked_policy_from_toml
 from indistinct.linked.proposing import propose_linked, tables_in
 from indistinct.linked.publishing import publish_linked
 from indistinct.linked.report import report_folder

@@ -25,7 +25,7 @@ from indistinct.web.tasks.published import Files
 from indistinct.web.tasks.tables import table_of
 from indistinct.web.worker import Desk
 
-LEAST = 5
+MIN_ROWS_OF_VALUE = 5
 """Every value of a coarser column has at least this many rows."""
 MAX_VALUES = 2_000
 """Columns of text with more values are not offered to be joined: a policy lists all of them."""
@@ -178,7 +178,7 @@ def suggest_coarser(column: pa.ChunkedArray) -> dict[str, Any] | None:
         case Kind.DATE if len(plain):
             units = [unit for unit in PERIODS if unit != "day"]
             fewest = {unit: _fewest(pc.floor_temporal(plain, unit=unit)) for unit in units}
-            unit = next((unit for unit, rows in fewest.items() if rows >= LEAST), None)
+            unit = next((unit for unit, rows in fewest.items() if rows >= MIN_ROWS_OF_VALUE), None)
             return None if unit is None else {"truncate": unit}
         case Kind.NUMBER if len(plain):
             return _coarser_numbers(plain.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
@@ -193,7 +193,7 @@ def _fewest(values: pa.ChunkedArray) -> int:
 def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
     """Return the finest step with which every value has several rows, between bounds that few lie beyond."""
     there = values[np.isfinite(values)]
-    if len(there) < LEAST:
+    if len(there) < MIN_ROWS_OF_VALUE:
         return None
     low, high = np.quantile(there, [EDGE, 1 - EDGE])
     for step in (digit * 10.0**power for power in range(-3, 13) for digit in (1, 2, 5)):
@@ -203,7 +203,7 @@ def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
         for bound in (_bounds(there, step, low, high), _wider_bounds(rounded), _bounds(there, step, low, high, far=0)):
             clipped = np.clip(rounded, bound.get("bottom", -np.inf), bound.get("top", np.inf))
             _, counts = np.unique(clipped, return_counts=True)
-            if counts.min() >= LEAST and len(counts) > 1:
+            if counts.min() >= MIN_ROWS_OF_VALUE and len(counts) > 1:
                 return {"round": _whole(step), **bound}
     return None
 
@@ -222,8 +222,8 @@ def _bounds(values: Codes, step: float, low: float, high: float, *, far: float =
 def _wider_bounds(rounded: Floats) -> dict[str, Any]:
     """Return bounds at the first rounded value from each end with which and beyond which there are enough rows."""
     steps, counts = np.unique(rounded, return_counts=True)
-    top = int(np.searchsorted(np.cumsum(counts[::-1]), LEAST))
-    bottom = int(np.searchsorted(np.cumsum(counts), LEAST))
+    top = int(np.searchsorted(np.cumsum(counts[::-1]), MIN_ROWS_OF_VALUE))
+    bottom = int(np.searchsorted(np.cumsum(counts), MIN_ROWS_OF_VALUE))
     if bottom >= len(steps) - 1 - top:
         return {}
     bounds = {"top": _whole(float(steps[-1 - top]))} if top else {}
@@ -242,7 +242,8 @@ def join_rare(column: pa.ChunkedArray) -> Explicit | None:
     """
     counted = column.cast(pa.string()).drop_null().value_counts()
     return join_values(
-        dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)), least=LEAST
+        dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True)),
+        least=MIN_ROWS_OF_VALUE,
     )
 
 
@@ -256,7 +257,7 @@ def join_values(rows: Mapping[str, int], *, least: int) -> Explicit | None:
         return None
     frequent = {text for text, count in rows.items() if count >= least}
     rare = [count for text, count in rows.items() if text not in frequent]
-    if len(rare) < 2 or sum(rare) < LEAST or len(frequent) < 2 or "" in rows:
+    if len(rare) < 2 or sum(rare) < MIN_ROWS_OF_VALUE or len(frequent) < 2 or "" in rows:
         return None
     other = next(word for word in (OTHER, "other values", "all others", "(joined)") if word not in rows)
     return Explicit(tuple((text, text if text in frequent else other, ROOT) for text in sorted(rows)))

@@ -30,7 +30,7 @@ from indistinct.web.worker import Desk
 
 QUESTIONS = ("formulas", "tables", "means", "medians", "correlations")
 """The parts of an analysis plan that name analyses."""
-MOST_WIDTHS = 5
+MAX_WIDTHS = 5
 """Columns whose width is named in a sentence."""
 MONTH, YEAR = 30.44, 365.25
 """Days of both on average."""
@@ -61,7 +61,7 @@ def widths_in_words(widths: Sequence[str]) -> str:
     """
     if not widths:
         return "Every value is unmodified."
-    named, left = ", ".join(widths[:MOST_WIDTHS]), len(widths) - MOST_WIDTHS
+    named, left = ", ".join(widths[:MAX_WIDTHS]), len(widths) - MAX_WIDTHS
     more = f", and so on for {left:,} more columns" if left > 1 else f", {widths[-1]}" if left == 1 else ""
     return f"On average a row tells {named}{more}."
 

@@ -58,7 +58,7 @@ from indistinct.view.value import ShownColumn, View, unmodified
 
 LOG = logging.getLogger("indistinct.learning")
 FOLDS = 5
-MOST_VALUES = 100
+MAX_VALUES = 100
 """Most values of a target; a column with more is no category."""
 LEAST_ROWS = 5
 """Fewest rows, or people, of a fold."""
@@ -252,9 +252,9 @@ class _LearningTask:
                 f"the target {self.target!r} has one value: there is nothing to learn",
                 hint="name a column with at least two values",
             )
-        if found > MOST_VALUES:
+        if found > MAX_VALUES:
             raise InputError(
-                f"the target {self.target!r} has {found:,} values; at most {MOST_VALUES} are supported",
+                f"the target {self.target!r} has {found:,} values; at most {MAX_VALUES} are supported",
                 hint="name a category, or put the values into groups first",
             )
         people = self.people()

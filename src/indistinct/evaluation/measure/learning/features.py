@@ -19,7 +19,7 @@ from indistinct.view.value import View
 Representation = Literal["midpoints", "sampled", "nodes"]
 REPRESENTATIONS: tuple[str, ...] = get_args(Representation)
 
-MOST_FEATURES = 256
+MAX_FEATURES = 256
 """Number of values or labels of a column with a feature of their own, the most frequent ones of the training rows."""
 BINS = 10
 
@@ -178,7 +178,7 @@ def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
 
 def _most_frequent(counts: Codes) -> Codes:
     """Return what has a feature of its own: what occurs, the most frequent first."""
-    order = np.argsort(-counts, kind="stable")[:MOST_FEATURES]
+    order = np.argsort(-counts, kind="stable")[:MAX_FEATURES]
     return order[counts[order] > 0]
 
 
