@@ -10,6 +10,7 @@ DEV := $(VENV)/requirements-dev.ready
 DOCS := $(VENV)/requirements-docs.ready
 PACKAGING := $(VENV)/requirements-packaging.ready
 WORKERS ?= 2
+LONGER := tests/integration tests/papers tests/cli/test_walk_through.py
 VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/indistinct/__init__.py)
 # Tests start some hundred processes: what Python compiled once is kept beside the source for the next.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,11 +23,12 @@ demo: $(RUNTIME)
 
 # What builds the site and checks the files for GitHub is tested too, so that nothing is skipped that can be installed.
 test: lint $(DOCS) $(PACKAGING)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --ignore tests/integration
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(addprefix --ignore=,$(LONGER))
 
-# Whatever starts Spark, PostgreSQL or a browser, or kills processes; it skips what needs a program that is not there.
+# Whatever starts Spark, PostgreSQL or a browser, or kills processes, and published figures; it skips what needs a
+# program that is not there.
 test-integration: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/integration
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q $(LONGER)
 
 # The tests that `indistinct dbt` writes, run by dbt itself on DuckDB, from an environment of its own.
 test-dbt: $(DEV) .venv-dbt/ready
