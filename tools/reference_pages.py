@@ -172,9 +172,7 @@ def _metrics_page() -> str:
         '`ind.measure(release)["gcp"]`; name others in its second argument: `ind.measure(release, ["loss", "iloss"])`. '
         "[Theory](../theory/metrics.md) has the definitions."
     ]
-    rows = [
-        (f"[`{name}`](#{name})", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()
-    ]
+    rows = [(f"`{name}`", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()]
     parts += [_table(("metric", "what it is", "better", "values"), rows)]
     for name, kind in METRICS.items():
         told = f"{BETTER[kind.goal].capitalize()} is better. Values: {_range(kind.bounds)}. "

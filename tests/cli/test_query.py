@@ -68,7 +68,7 @@ def test_a_workload(ask, folder):
         (["SELECT AVG(name)"], 1, "identifies people"),
         (["SELECT AVG(aeg)"], 1, "did you mean 'age'?"),
         (["SELECT COUNT(*) WHERE age IN (SELECT 1)"], 1, "a subquery"),
-        ([], 2, "a query or a workload"),
+        ([], 2, "no query is given"),
         (["SELECT COUNT(*)", "--plot", "x.svg"], 2, "--workload"),
         (["--workload", "queries.sql"], 2, "no original"),
         (["--workload", "nowhere.sql", "--original", "patients.csv"], 1, "there is no workload"),

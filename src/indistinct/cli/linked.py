@@ -141,10 +141,10 @@ def verify_linked(folder: Path, policy: Path, flags: Flags, *, originals: bool, 
 
 def verify_folder(folder: Path, policy: Path, *, originals: bool, memory: str | None) -> "LinkedVerdict":
     """Verify a release of several tables in a folder; with `originals` also against the originals of the policy."""
-    from indistinct.engines import bytes_of
     from indistinct.linked.checking import check_release
     from indistinct.linked.policy import read_linked_policy
     from indistinct.linked.verify import MEMORY
+    from indistinct.machine.memory import bytes_of
 
     most = MEMORY if memory is None else bytes_of(memory)
     with progress("verifying"):

@@ -2,7 +2,6 @@
 
 import functools
 import logging
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,7 +23,7 @@ from indistinct.engines.base import (
 )
 from indistinct.errors import InputError, ParameterError, did_you_mean
 from indistinct.frequencies.count import Counted, Request
-from indistinct.machine.memory import free_bytes
+from indistinct.machine.memory import bytes_of, free_bytes
 from indistinct.machine.spill import remove_leftovers
 from indistinct.machine.stages import enter
 from indistinct.tables.addresses import address_of, named_as_given, no_file
@@ -35,7 +34,6 @@ from indistinct.tables.value import Reading
 __all__ = [
     "MEANINGS",
     "NAMES",
-    "bytes_of",
     "check_support",
     "chosen_engine",
     "closes_sources",
@@ -58,9 +56,6 @@ _OPENED: ContextVar[list[Any] | None] = ContextVar("opened", default=None)
 # Of what is free a table may take so much: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
 DEFAULT_MEMORY = 1 << 30
-LARGEST_MEMORY = 10**18
-SMALLEST_MEMORY = 200 * 10**6
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 CLASSES: Mapping[str, str] = {"memory": "Memory", "duckdb": "DuckDB", "postgres": "Postgres", "spark": "Spark"}
@@ -218,35 +213,6 @@ def check_support(engine: Engine, recodings: Collection[str]) -> None:
     raise ParameterError(
         f"the engine {engine.name} cannot publish {' or '.join(MEANINGS[kind] for kind in missing)}",
         hint=f"use the engine {' or '.join(able)}, or an algorithm of another kind; see the support matrix",
-    )
-
-
-def bytes_of(memory: str | int) -> int:
-    """Return an amount of memory in bytes.
-
-    >>> bytes_of("1GB"), bytes_of("512 MB")
-    (1000000000, 512000000)
-    """
-    if isinstance(memory, int) and memory > LARGEST_MEMORY:
-        raise _too_much_memory()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
-    if found is None:
-        raise ParameterError(f"`memory` must be an amount such as 1GB; got {memory!r}", hint="for example 512MB or 4GB")
-    wanted = float(found[1]) * UNITS[found[2].upper()]
-    if wanted > LARGEST_MEMORY:
-        raise _too_much_memory()
-    amount = int(wanted)
-    if amount < SMALLEST_MEMORY:
-        raise ParameterError(
-            f"`memory` must be at least {SMALLEST_MEMORY // 10**6} MB; got {memory!r}",
-            hint="the libraries alone take that",
-        )
-    return amount
-
-
-def _too_much_memory() -> ParameterError:
-    return ParameterError(
-        f"`memory` must be at most {LARGEST_MEMORY // 10**12:,} TB; got more", hint="for example 512MB or 4GB"
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.engines import DEFAULT_MEMORY, bytes_of, using_source
+from indistinct.engines import DEFAULT_MEMORY, using_source
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.person_columns import CodedColumn, likely_person
@@ -37,6 +37,7 @@ from indistinct.inspection.roles import (
 from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes
+from indistinct.machine.memory import bytes_of
 from indistinct.schema import Role
 from indistinct.tables.dictionaries import share_dictionaries
 from indistinct.tables.domain import Domain, Kind, kind_of

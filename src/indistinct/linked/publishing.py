@@ -14,7 +14,7 @@ from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.budget import AnyBudget, parse_budget
-from indistinct.engines import DEFAULT_MEMORY, bytes_of, chosen_engine
+from indistinct.engines import DEFAULT_MEMORY, chosen_engine
 from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError, did_you_mean
 from indistinct.figures import percent
 from indistinct.hierarchy import Hierarchy
@@ -50,6 +50,7 @@ from indistinct.linked.search import LinkedSolution, TableTotals, search_linked
 from indistinct.linked.tables import published_tables
 from indistinct.linked.verify import MEMORY, LinkedVerdict, verify_tables
 from indistinct.machine.arguments import with_checked_arguments
+from indistinct.machine.memory import bytes_of
 from indistinct.release.release import Release
 from indistinct.release.writing.formats import publishable
 from indistinct.release.writing.places import Place

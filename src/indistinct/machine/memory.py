@@ -16,11 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
-from indistinct.errors import OutOfMemoryError
+from indistinct.errors import OutOfMemoryError, ParameterError
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
+# Bounds of what a caller may state, in bytes.
+LARGEST_MEMORY = 10**18
+SMALLEST_MEMORY = 200 * 10**6
+BYTES_OF_UNIT = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 MEGABYTE = 1 << 20
 # Address space for compiled libraries, which are mapped whole, and for the stack of each thread: with less, some
 # libraries crash the process.
@@ -270,3 +274,32 @@ def _size_of(arguments: Iterable[Any]) -> str:
 
 def _megabytes(size: int) -> str:
     return f"{max(1, size // MEGABYTE):,} MB"
+
+
+def bytes_of(memory: str | int) -> int:
+    """Return an amount of memory in bytes.
+
+    >>> bytes_of("1GB"), bytes_of("512 MB")
+    (1000000000, 512000000)
+    """
+    if isinstance(memory, int) and memory > LARGEST_MEMORY:
+        raise _too_much_memory()
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
+    if found is None:
+        raise ParameterError(f"`memory` must be an amount such as 1GB; got {memory!r}", hint="for example 512MB or 4GB")
+    wanted = float(found[1]) * BYTES_OF_UNIT[found[2].upper()]
+    if wanted > LARGEST_MEMORY:
+        raise _too_much_memory()
+    amount = int(wanted)
+    if amount < SMALLEST_MEMORY:
+        raise ParameterError(
+            f"`memory` must be at least {SMALLEST_MEMORY // 10**6} MB; got {memory!r}",
+            hint="loading the libraries alone takes that",
+        )
+    return amount
+
+
+def _too_much_memory() -> ParameterError:
+    return ParameterError(
+        f"`memory` must be at most {LARGEST_MEMORY // 10**12:,} TB; got more", hint="for example 512MB or 4GB"
+    )

@@ -42,7 +42,7 @@ class SizeMetric(Metric):
 
 @dataclass(frozen=True, slots=True)
 class Discernibility(SizeMetric):
-    """The number of rows that each row cannot be told from, summed (C_DM): its class, or the table if it is suppressed.
+    """The number of rows that look like each row, summed (C_DM): its class, or the table if it is suppressed.
 
     Σ|E|² + N·S, Bayardo and Agrawal (2005). A release whose classes have at least k rows gets at least k·N.
     """

@@ -1,6 +1,6 @@
 """Tables as verbs meet them: opened, counted, grouped and closed, whichever engine does it."""
 
-from indistinct.engines import bytes_of, closes_sources, count_source, open_source
+from indistinct.engines import closes_sources, count_source, open_source
 from indistinct.engines.base import Engine, Source, close_source
 from indistinct.engines.finding import CellFinder
 from indistinct.engines.groups import groups_of
@@ -9,7 +9,6 @@ __all__ = [
     "CellFinder",
     "Engine",
     "Source",
-    "bytes_of",
     "close_source",
     "closes_sources",
     "count_source",

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import indistinct as ind
-from indistinct.engines import bytes_of, chosen_engine
+from indistinct.engines import chosen_engine
 from indistinct.engines.base import bytes_in_memory
 from indistinct.engines.duckdb.source import own_words
 from indistinct.errors import InputError, MissingExtraError, OutputError, ParameterError
+from indistinct.machine.memory import bytes_of
 from indistinct.release.writing.formats import FORMATS
 
 SCHEMA = ind.Schema(identifiers=["name"], quasi=["age", "zip"], sensitive=["disease"], insensitive=["cost"])

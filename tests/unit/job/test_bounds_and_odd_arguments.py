@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 import indistinct as ind
-from indistinct.engines import bytes_of
 from indistinct.errors import InputError, OutputError, ParameterError
+from indistinct.machine.memory import bytes_of
 from indistinct.recoding.storage import read_recoding
 
 TABLE = pa.table({"age": [1, 2, 3, 4] * 5, "city": ["ab", "abc", "abcdef", "b"] * 5, "disease": ["x", "y"] * 10})

@@ -24,11 +24,12 @@ from indistinct.frequencies.slices import KNOWN, Slice, join_slices
 from indistinct.frequencies.structure import Unit
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.machine.arrays import Codes, Floats, run_starts, starts_of
+from indistinct.machine.memory import bytes_of
 from indistinct.machine.ordering import distinct, distinct_with_places, sort_words
 from indistinct.recoding.columns import columns_of
 from indistinct.release.opening import require_original
 from indistinct.release.published import Knowledge, Published, describe_release
-from indistinct.release.sources import bytes_of, open_source
+from indistinct.release.sources import open_source
 from indistinct.schema import Schema
 from indistinct.view.cover import Cover, cover_of_codes, cover_of_each
 from indistinct.view.read_back import cover_of, output_names

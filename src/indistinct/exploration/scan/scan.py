@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from indistinct.document.blocks import Document, Section, listing
 from indistinct.document.result import Result
-from indistinct.engines import bytes_of
 from indistinct.engines.base import transformed_source
 from indistinct.errors import InputError
 from indistinct.exploration.scan import (
@@ -33,7 +32,7 @@ from indistinct.exploration.scan.suggested import Suggestion, suggest_roles, wit
 from indistinct.figures import plural
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arguments import with_checked_arguments
-from indistinct.machine.memory import Allowance, needs_memory
+from indistinct.machine.memory import Allowance, bytes_of, needs_memory
 from indistinct.recoding.outputs import SENSITIVE
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.certificate import table_path
