@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.budget import parse_budget
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.cli.spelled import (
@@ -26,6 +25,7 @@ from indistinct.cli.spelled import (
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 from indistinct.settings import FLAGS, settings_under
+from indistinct.suppression_limit import parse_budget
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
@@ -81,7 +81,7 @@ def job_of(
     the flags that a comparison varies take the place of what the policy says.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
@@ -126,7 +126,7 @@ def _check_there(data: Path) -> None:
 def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
     from indistinct.algorithms.registry import parse_algorithm
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
     budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)

@@ -14,8 +14,8 @@ from indistinct.hierarchy.parents import read_parents
 from indistinct.hierarchy.readers import read_hierarchy
 from indistinct.hierarchy.trees import flatten
 from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind
-from indistinct.spelling import parse_field, spell_value, split
 from indistinct.tables.domain import Kind
+from indistinct.text_form import parse_field, spell_value, split
 
 
 def _read_file(path: Any, *, base: Path | None = None, **options: Any) -> Explicit:

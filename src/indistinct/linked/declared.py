@@ -8,12 +8,12 @@ from typing import Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy import Hierarchy
 from indistinct.linked.calendar import DEFAULT_WIDTHS, UNITS, Unit
 from indistinct.linked.guarantee import ALL, Known, KnownRows, LinkedAnonymity
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 from indistinct.tables.value import Reading
 
 Tells = Literal["birth", "death"]

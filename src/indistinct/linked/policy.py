@@ -5,7 +5,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.job.policy.reading import (
@@ -20,6 +19,7 @@ from indistinct.linked.calendar import UNITS
 from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
 from indistinct.linked.guarantee import parse_linked_model
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 
 TIME = "time"

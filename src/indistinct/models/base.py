@@ -13,7 +13,7 @@ from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # What a test compares: the size of a class, its number of distinct values, the largest share of a value, the entropy,
 # the most frequent value with the rare ones, or a distance from the whole table.

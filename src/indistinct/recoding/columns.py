@@ -20,8 +20,8 @@ from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Refused
-from indistinct.spelling import spell_value, split, unquote
 from indistinct.tables.domain import Domain, Kind
+from indistinct.text_form import spell_value, split, unquote
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ class TestDates:
         assert caught.value.__cause__ is None
 
     def test_numbers_are_refused(self) -> None:
-        with pytest.raises(HierarchyError, match="kind date"):
+        with pytest.raises(HierarchyError, match="dates need dates"):
             Hierarchy.dates().bind(Domain("day", pa.array([2024])))
 
     def test_columns_without_values(self) -> None:

@@ -36,7 +36,7 @@ from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import parse, spell
+from indistinct.text_form import parse, spell
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Optimal, Samarati, BottomUp, Incognito, Datafly)}

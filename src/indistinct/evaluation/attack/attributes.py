@@ -19,8 +19,8 @@ from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter, Whole
-from indistinct.spelling import arguments_of
 from indistinct.tables.domain import Domain
+from indistinct.text_form import arguments_of
 
 # Shares are sums of fractions: what differs by less is equal.
 TOLERANCE = 1e-9

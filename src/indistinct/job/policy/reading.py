@@ -12,7 +12,6 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy.registry import hierarchy_from_json
@@ -28,6 +27,7 @@ from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_f
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.value import Reading, declare
 

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import (
@@ -49,6 +48,7 @@ from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Publication, Release, publish
 from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"

@@ -48,8 +48,8 @@ from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.partitioned import check_partitioning
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.spelling import name_of
 from indistinct.tables.value import Table
+from indistinct.text_form import name_of
 from indistinct.view.bucket_evidence import count_buckets
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))

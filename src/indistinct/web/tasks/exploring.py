@@ -31,8 +31,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
-from indistinct.spelling import arguments_of, spell
 from indistinct.tables import Table
+from indistinct.text_form import arguments_of, spell
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.classes import Sorted, as_text, by_class, sorted_rows
 from indistinct.web.tasks.searching import losses_of

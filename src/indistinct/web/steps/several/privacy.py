@@ -6,7 +6,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import PROFILES, Profile, models_asked_by
 from indistinct.figures import percent, plural
@@ -18,6 +17,7 @@ from indistinct.models import AverageRisk
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
 from indistinct.schema import Schema
+from indistinct.suppression_limit import parse_budget
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
