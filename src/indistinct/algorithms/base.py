@@ -287,7 +287,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
 
     @property
     def chooses(self) -> bool:
-        """Whether it chooses among other algorithms, so that its name does not tell how the recoding was found."""
+        """Whether it chooses among other algorithms, so that its name does not identify the one that was used."""
         return False
 
     @property
@@ -361,7 +361,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
 
     def separated(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        """Return the columns that a release separates from the others, so that the search must know their values."""
         return ()
 
     def request(

@@ -106,7 +106,7 @@ def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
 
 
 def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point], str]":
-    """Return how the release of a point is made: with the policy and what differs from it, or with the same flags."""
+    """Return a function that writes the command that makes the release of a point."""
     words = ["indistinct", "anonymize", str(source)]
     if source.suffix.lower() == ".toml":
         words += ["--instead", *([] if data is None else ["--input", str(data)])]

@@ -49,7 +49,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 
 def stop_quietly() -> None:
-    """Let SIGTERM end a run as an interrupt does: temporary files go. No library says where it was interrupted."""
+    """End a run on SIGTERM as on an interrupt, so that temporary files are removed. Libraries print nothing."""
     logging.getLogger().addHandler(logging.NullHandler())  # without a handler, logging prints on the terminal
 
     def stop(*_: object) -> NoReturn:
@@ -72,7 +72,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _answer(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> int:
-    """Say what ended a run, and return its exit code."""
+    """Print the error that ended a run, and return its exit code."""
     as_json = "--json" in arguments
     if _is_interrupt(error):
         say("interrupted")
@@ -108,7 +108,7 @@ def _registered_name(match: re.Match[str]) -> str:
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory.
+    """Run in a child process, which compiled code may end when memory runs out; return its exit code.
 
     What compiled code says itself, past Python's own stream, is repeated only if the run was not ended by it.
     """
@@ -183,7 +183,7 @@ INSTEAD = {
 
 
 def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str | None]:
-    """Return what is wrong with a command line, and a hint where there is one beyond the command's help."""
+    """Return what is wrong with a command line, and a hint if there is a better one than the command's help."""
     option = getattr(error, "option_name", None)
     if option in INSTEAD:
         value = "…"

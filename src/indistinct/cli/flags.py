@@ -144,7 +144,7 @@ def policy_of(
     schema: Schema | None = None,
     reading: "Reading | None" = None,
 ) -> "Policy":
-    """Return the policy in a file, or the one that flags describe for a table, whose roles and reading may be known.
+    """Return the policy in a file, or one made of flags; roles and reading options may be given.
 
     Only the flags in `allowed` may be given together with a policy: the reviewed policy is what runs.
     """
@@ -215,14 +215,14 @@ def _from_flags(
 
 
 def no_model() -> ParameterError:
-    """Return the error of a job that asks for nothing."""
+    """Return the error of a job without a model."""
     return ParameterError(
         "no model is given", hint="say what the release must satisfy, for example --model k-anonymity:k=5"
     )
 
 
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
-    """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
+    """Return the reading options of flags, completed by those of `base`; an empty text is always missing."""
     from indistinct.tables.value import declare
 
     parsers: dict[str, Callable[[Any], Any]] = {
@@ -297,7 +297,7 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
 
 
 def _names_table(place: "str | Path | DatabaseTable") -> bool:
-    """Return whether a place says already which table of a database is meant."""
+    """Return whether a place names the table of a database."""
     return not isinstance(place, str | Path)
 
 
@@ -342,7 +342,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
 
 def writing_of(flags: Flags, policy: "Policy") -> "Writing":
-    """Return how a text file is written: as flags say, else as the policy says."""
+    """Return how a text file is written: by flags, completed by the policy."""
     given = {key: getattr(flags, setting.name) for key, setting in settings_under("output.writing").items()}
     if given["delimiter"] in ("\\t", "tab"):
         given["delimiter"] = "\t"
@@ -365,7 +365,7 @@ def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
 
 
 def note_reading(table: "Source") -> None:
-    """Say what was left out of a file, and where codes may have been taken for numbers."""
+    """Print notes on skipped parts of a file, and on codes that may have been read as numbers."""
     for words in table.left_out:
         note(f"{words} left out")
     for words in table.notes:
@@ -375,7 +375,7 @@ def note_reading(table: "Source") -> None:
 
 
 def preferred_analysis(prefer: str | None, formulas: list[str] | None, policy: "Policy") -> "AnalysisPlan | None":
-    """Return the analyses by which releases are ranked, None where they are not."""
+    """Return the analyses that rank releases, None if a metric ranks them."""
     if prefer not in (None, "analysis"):
         raise ParameterError(f"`--prefer` must be analysis; got {prefer!r}", hint="--metric ranks by a metric")
     if formulas and prefer is None:

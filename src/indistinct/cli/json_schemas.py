@@ -35,7 +35,7 @@ def many(each: Schema) -> Schema:
 
 
 def by_name(each: Schema) -> Schema:
-    """Return the schema of an object whose keys are names, such as those of columns."""
+    """Return the schema of an object that maps names, such as columns, to values."""
     return {"type": "object", "additionalProperties": each}
 
 
@@ -428,7 +428,7 @@ def _report() -> Schema:
 
 
 def _partial(schema: Any) -> Any:
-    """Return a schema in which every field may be left out, as readers do not see all of it."""
+    """Return a schema without required fields, because some commands show only part of an object."""
     match schema:
         case Mapping():
             return {key: _partial(each) for key, each in schema.items() if key != "required"}

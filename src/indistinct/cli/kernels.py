@@ -90,7 +90,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
 
 
 def _in_child(name: str) -> dict[str, str]:
-    """Return where each kernel is kept that an algorithm, or what else is named, called."""
+    """Return the cache file of each kernel that an algorithm, or another named part, uses."""
     ran = subprocess.run(  # noqa: S603  our own module
         [sys.executable, "-m", "indistinct.cli.kernels", name], capture_output=True, text=True, check=True
     )

@@ -48,7 +48,7 @@ def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None
 
 
 def refuse_linked(path: Path, what: str) -> None:
-    """Raise where a command that several tables do not have is given their policy, folder or certificate."""
+    """Raise if a command for a single table is given a policy, folder or certificate of several tables."""
     folder = path if path.is_dir() else path.parent
     named = path.is_dir() or path.name == "certificate.json"
     if is_linked(path) or (named and (folder / "certificate.json").is_file()):
@@ -161,7 +161,7 @@ def assess_linked(
     most_below: float | None,
     **options: Any,
 ) -> None:
-    """Say how many people are left among too few, by the number of known rows; exit 4 beyond a limit."""
+    """Print how many people have too few candidates, by the number of known rows; exit 4 beyond a limit."""
     refuse_flags(flags, **options)
     from indistinct.linked.assess import assess_originals, assess_release, parse_known
     from indistinct.linked.policy import read_linked_policy
@@ -275,7 +275,7 @@ def attack_linked(
     most_below: float | None,
     **options: Any,
 ) -> None:
-    """Attack a release in a folder by known rows, and say how often that succeeds; exit 4 beyond a limit."""
+    """Attack a release in a folder by known rows, and print the success rate; exit 4 beyond a limit."""
     refuse_flags(flags, **options)
     _check_limit(most_below)
     from indistinct.linked.attack import ATTACKED_PEOPLE, attack_release, refuse_attack
@@ -299,7 +299,7 @@ def attack_linked(
 
 
 def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> None:
-    """Say what a release in a folder cost, table by table."""
+    """Print the information loss of a release in a folder, table by table."""
     refuse_flags(flags, **options)
     from indistinct.linked.measure import measure_release
     from indistinct.linked.opening import open_linked

@@ -194,6 +194,6 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 
 
 def refuse_most_below(limit: float | None) -> None:
-    """Raise where the limit of people below k is given for a single table."""
+    """Raise if the limit of people below k is given for a single table."""
     if limit is not None:
         raise ParameterError("--most-below goes with a policy of several tables", hint="--policy policy.toml")

@@ -49,7 +49,7 @@ BARS: list[str] = []
 
 
 def printable(text: str) -> str:
-    r"""Return text in which nothing steers a terminal, begins a line or turns the direction of writing.
+    r"""Escape control characters, line breaks and changes of writing direction in a text.
 
     Names of columns come from others' files, and may hold any character.
 
@@ -179,7 +179,7 @@ class _ScreenColumn:
 
 
 def _widths(columns: Sequence[_ScreenColumn], width: int) -> list[int]:
-    """Return how wide each column is: what it needs at least, and equal parts of what is left."""
+    """Return the width of each column: its minimum, and an equal part of the rest."""
     widths = [column.least for column in columns]
     left = width - sum(widths) - GAP * (len(columns) - 1)
     for place, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
@@ -195,7 +195,7 @@ def _is_name_column(heading: str) -> bool:
 
 
 def _glue(text: str) -> str:
-    """Return a text in which no space comes between a number and its percent sign."""
+    """Replace the space before a percent sign by a no-break space."""
     return BEFORE_PERCENT.sub(GLUE, text)
 
 

@@ -102,7 +102,7 @@ class Catalogue:
         return f"{names} {self.exact['and']} {last}" if word else self.exact.get(last, last)
 
     def _spell(self, text: str) -> str:
-        """Return a value of a parameter, of which a number is written as the language writes it."""
+        """Write a number in the language of the catalogue; return other values unchanged."""
         return self.number(text) if re.fullmatch(NUMBER, text) else text
 
     def date(self, text: str) -> str:
@@ -218,7 +218,7 @@ def _message(source: str, translation: str) -> Message:
 
 
 def _replace_between(source: str, of_text: Callable[[str], str], of_placeholder: Callable[[re.Match[str]], str]) -> str:
-    """Return a message in which texts and placeholders are replaced, each in its way."""
+    """Replace the texts and the placeholders of a message, each by its own function."""
     parts, end = [], 0
     for found in _PLACEHOLDER.finditer(source):
         parts += [of_text(source[end : found.start()]), of_placeholder(found)]

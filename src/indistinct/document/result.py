@@ -131,7 +131,7 @@ def markdown_of(whole: Document) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text in which nothing is markup, in one line.
+    r"""Escape markup in a text, and put it on one line.
 
     >>> print(plain("<b> | c"))
     \<b\> \| c

@@ -79,7 +79,7 @@ class Translation:
         return self.text(text) if " " in text else self.catalogue.translate(text) or text
 
     def document(self, document: Document) -> Document:
-        """Return a document whose texts are translated; figures keep their values and paths."""
+        """Translate the texts of a document; figures keep their values and paths."""
         return Document(self.text(document.title), tuple(map(self.section, document.sections)))
 
     def section(self, section: Section) -> Section:
@@ -113,7 +113,7 @@ class Translation:
         )
 
     def drawing(self, svg: str, *, values: bool = False) -> str:
-        """Return a drawing whose words are translated; labels that the catalogue does not have are values.
+        """Translate the words of a drawing; labels missing from the catalogue are data values.
 
         Where the marks of its axes are `values` of a table, only numbers and what is in italics among them are written
         otherwise: a name for missing or for several values.

@@ -12,7 +12,7 @@ from indistinct.machine.compiled import inner, jit
 
 @inner
 def slot_of(word, bits):
-    """Return where the search for a word begins: the upper bits of a product (Fibonacci hashing, Knuth 1973)."""
+    """Return the first slot to look at for a word: the upper bits of a product (Fibonacci hashing, Knuth 1973)."""
     return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 

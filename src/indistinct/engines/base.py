@@ -49,7 +49,7 @@ COARSER = (
 
 
 def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
-    """Return the types in which a file is read back, given those that it seems to have and those that were written.
+    """Return the types to read a written file with: zones and nanoseconds as they were written, other types as found.
 
     Moments are in the zone and to the digit that they had, which no text and no Parquet file tells.
     """
@@ -93,7 +93,7 @@ def require_table(source: Any) -> None:
 
 
 def further_table(place: DatabaseTable, name: str) -> DatabaseTable:
-    """Return where a table of a release lies in a database.
+    """Return the database table for a further table of a release: the name of the main one with a suffix.
 
     >>> further_table(DatabaseTable("postgresql://host/db", 'clinic."Release"'), "sensitive").table
     'clinic."Release_sensitive"'
@@ -134,7 +134,7 @@ class Source(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
 
     @property
     def rows(self) -> int:
@@ -142,7 +142,7 @@ class Source(Protocol):
 
     @property
     def reading(self) -> Reading:
-        """Return how the source was read, so that another one can be read alike."""
+        """Return the options the source was read with, so that another source can be read alike."""
 
     @property
     def arrow(self) -> pa.Schema:
@@ -150,11 +150,11 @@ class Source(Protocol):
 
     @property
     def in_memory(self) -> pa.Table | None:
-        """Return the whole table where this process holds it, None where rows are read where they lie."""
+        """Return the whole table if this process has it in memory, else None."""
 
     @property
     def path(self) -> Path | None:
-        """Return where the source lies, if that is one file."""
+        """Return the path of the source if it is a single file, else None."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -166,11 +166,11 @@ class Source(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what else a reader must know."""
+        """Return notes about the source for the reader, such as a guessed encoding."""
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Return the columns in which a text file spells one number in several ways."""
+        """Return the columns in which a text file writes one number in several ways."""
 
     @property
     def grouped(self) -> tuple[str, ...]:
@@ -249,7 +249,7 @@ class FolderSink(Sink, Protocol):
     """Where tables go that an engine writes by itself, many hands at a time: each is a folder of files."""
 
     def accept_folder(self, name: str, write: Callable[[Path], None], *, schema: pa.Schema) -> None:
-        """Let `write` fill a folder that is not there yet with one table, whose columns are those of `schema`."""
+        """Let `write` create a folder with the files of one table, whose columns are those of `schema`."""
 
 
 class Engine(Protocol):
@@ -276,7 +276,7 @@ class Engine(Protocol):
         """
 
     def cells_beyond_memory(self, source: Any, request: Request) -> BeyondMemory | None:
-        """Return what is known of cells that are too many to be held, None where they can be counted."""
+        """Return counts without single cells where there are too many for memory, None where all cells fit."""
 
     def count(self, source: Any, request: Request) -> Counted:
         """Return the cells of a source: one GROUP BY, the only read that a search needs."""
@@ -381,7 +381,7 @@ def transform_source(
     hierarchies: Mapping[str, Hierarchy],
     transformations: Mapping[str, Transformation] | None,
 ) -> tuple[Source, Transformed]:
-    """Return a source whose columns are masked as declared, and the masking of each."""
+    """Return a source whose columns are masked as declared, and the masking of each column."""
     return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))
 
 
@@ -428,7 +428,7 @@ def is_spark_frame(source: Any) -> bool:
 
 
 def is_read_in_place(source: Any) -> bool:
-    """Return whether a source is one or several files that DuckDB reads where they lie."""
+    """Return whether a source is one or several files that DuckDB reads without copying them."""
     with suppress(InputError):
         files = files_of(place_of(source))
         return files is not None and all(path.is_file() and is_readable_by_duckdb(path) for path in files)

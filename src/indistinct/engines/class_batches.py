@@ -58,7 +58,7 @@ class ListedByWorkers(Listed, Protocol):
     """A table whose rows workers read, each a stretch of them in their order."""
 
     def look_at_stretches(self, columns: Sequence[str], look: Look) -> Sequence[Any]:
-        """Return what workers make of the stretches that all rows are made of."""
+        """Split the rows into stretches, run `look` on each of them in a worker, and return the results."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ class _Judging:
     add: Add
 
     def look(self, batches: Iterable[pa.Table]) -> _Stretch | None:
-        """Return what the rows of a stretch tell; None where their classes do not ascend by what they show."""
+        """Judge the classes of one stretch of rows; None if the classes are not in ascending order."""
         found, waiting = _Stretch(), list[_Some]()
         try:
             for batch in batches:
@@ -127,7 +127,7 @@ class _Judging:
         return replace(found, ends=tuple(each.without_others() for each in (*found.ends, *waiting)))
 
     def _take(self, found: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
-        """Return what is known after some more classes, and the last of them, which may go on."""
+        """Judge some more classes; return the last of them apart, as its rows may continue in the next batch."""
         done, last = some.split(len(some) - 1)
         if not found.ends and len(done):
             first, done = done.split(1)

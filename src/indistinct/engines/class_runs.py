@@ -46,7 +46,7 @@ class ClassRuns:
     types: dict[str, pa.DataType] = field(default_factory=dict)
 
     def add(self, part: ClassRows) -> None:
-        """Take a part, of which no class may be left."""
+        """Sort and store the classes of a part; every class is complete within its part."""
         self.columns = part.columns
         self.types = join_types(self.types, part.shown.schema)
         words = class_words(part.shown)
@@ -118,7 +118,7 @@ class _Cursor:
 
 
 def join_types(known: Mapping[str, pa.DataType], shown: pa.Schema) -> dict[str, pa.DataType]:
-    """Return what each column is altogether: text, where parts differ."""
+    """Return the common type of each column: text where parts have different types."""
     return {each.name: each.type if known.get(each.name, each.type) == each.type else pa.string() for each in shown}
 
 

@@ -36,7 +36,7 @@ class CellFinder:
 
     @classmethod
     def of(cls, domains: Sequence[Domain], vectors: Codes) -> "CellFinder":
-        """Return what finds some vectors of codes in these domains."""
+        """Build a finder for the given vectors of codes in these domains."""
         widths = [max(len(domain) - 1, 0).bit_length() for domain in domains]
         steps, ranks, first = [], np.zeros(len(vectors), dtype=np.int64), 0
         while first < len(widths):
@@ -135,7 +135,7 @@ class FoundRows:
 
 
 def finder_of(row_index: RowIndex | None, cells: FrequencySet) -> FoundRows | None:
-    """Return how rows find some cells, None where that was not kept; raise where it cannot be found out again."""
+    """Return the finder that was kept for some cells, None if there is none; raise if it cannot be rebuilt."""
     if isinstance(row_index, FoundRows) and row_index.vectors is cells.vectors:
         return row_index
     if cells.joint is not None:

@@ -88,7 +88,7 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
 
 
 def count_source(source: GroupedSource, request: Request, *, what: str, population: Fetch | None = None) -> Counted:
-    """Return what was asked for, and how rows find their cell again; `what` is what a source is called.
+    """Count cells and histograms as requested, and build the index of rows; `what` names the source in errors.
 
     A population in a source of the same engine gives its groups itself, also where the other one is a sample of it.
     """
@@ -107,7 +107,7 @@ def count_source(source: GroupedSource, request: Request, *, what: str, populati
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
-    """Return who is alone on published columns; of a large source each set of columns is counted by a query."""
+    """Count rows that are unique on published columns; for a large source each set of columns is one query."""
     names = tuple(request.published_columns)
     if not names:
         return None
@@ -125,7 +125,7 @@ def _published_columns(source: GroupedSource, request: Request) -> SingledOut | 
 
 
 def _is_told_apart(kind: pa.DataType) -> bool:
-    """Return whether a database may tell values of a type apart that are one here: zeros, and what is no number."""
+    """Return whether a database may distinguish values that are equal here: zeros of both signs, NaN, zones."""
     return pa.types.is_floating(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
 
 
@@ -137,7 +137,7 @@ def count_groups(
     population: Fetch | None = None,
     alone: Mapping[str, int] = MappingProxyType({}),
 ) -> Counted:
-    """Return what was asked for of a source, of which an engine fetches groups, and how rows find theirs again.
+    """Count cells and histograms from the groups that an engine fetches, and build the index of rows.
 
     `columns` are those that the source has.
     """
@@ -185,7 +185,7 @@ def count_groups(
 
 
 def _check_finite(groups: ValueGroups, name: str) -> None:
-    """Raise `InputError` that tells how many rows, and not groups, have no number."""
+    """Raise `InputError` with the number of rows, not of groups, that have NaN or an infinity."""
     column = groups.table[name]
     if pa.types.is_floating(column.type):
         odd = [test(column).fill_null(False).to_numpy() for test in (pc.is_nan, pc.is_inf)]
@@ -195,7 +195,7 @@ def _check_finite(groups: ValueGroups, name: str) -> None:
 
 
 def _index_rows(frequencies: FrequencySet, entries: Codes | None, columns: Sequence[Encoded]) -> FoundRows | None:
-    """Return how a row finds its cell and joint vector: by the group that it was counted in."""
+    """Return the index that finds a row's cell and joint vector by the group that it was counted in."""
     if entries is None:
         return None
     grouping, vectors = group_encoded(columns)
@@ -216,7 +216,7 @@ def _cells(
     *,
     joint: bool,
 ) -> tuple[FrequencySet, Codes | None]:
-    """Unite groups into cells: every group is a class of its own first, with one entry in each histogram.
+    """Merge groups into cells. Each group starts as a class of its own, with one entry in each histogram.
 
     Where joint vectors are requested, return as well the index of each group's in their histogram.
     """

@@ -57,7 +57,7 @@ def publish_rows(
 
 
 def _published_width(table: OutputTable, *, rows: int) -> float:
-    """Return how many bytes a row takes of what is published in place of its own values, about.
+    """Estimate the bytes a row takes of published values that replace its own.
 
     Text is there as codes, and once for every class: where classes are small, that is most of a partition.
     """
@@ -72,7 +72,7 @@ def _published_width(table: OutputTable, *, rows: int) -> float:
 
 
 def _words(assignment: Assignment, secret: Secret, *, stream: int) -> Words:
-    """Return what deals the rows of a large group to parts: chance, or the order that a seed gives to their content."""
+    """Return the function that deals rows of a large group to parts: at random, or by seed and content."""
 
     def words(table: pa.Table) -> Codes:
         contents = content_words(table, _read_from(assignment), secret)
@@ -106,7 +106,7 @@ def _tables(
 
 
 def _by_group(rows: pa.Table, starts: Codes, first: int) -> Codes:
-    """Return the numbers of rows in the order of their groups, of which `first` is the first."""
+    """Sort the row numbers by group; `first` is the smallest group."""
     order = np.empty(len(rows), dtype=np.uint32)
     groups = rows[GROUP].to_numpy() - np.int32(first)
     scatter_rows(row_numbers(len(rows)), groups, np.ones(len(rows), dtype=np.int32), starts[:-1].copy(), order)
@@ -127,7 +127,7 @@ def of_one_schema(table: pa.Table) -> pa.Table:
 
 
 def _read_from(assignment: Assignment) -> tuple[str, ...]:
-    """Return the original columns from which published ones come."""
+    """Return the original columns that published ones are made of."""
     tables = assignment.layout.tables.values()
     return tuple(dict.fromkeys(output.of for table in tables for output in table.outputs))
 
@@ -187,7 +187,7 @@ def _chosen(table: pa.Table, classes: Codes, cells: Codes | None) -> tuple[pa.Ta
 
 
 def _dealt(partitions: Partitions, assignment: Assignment, secret: Secret) -> Located:
-    """Yield rows of which chance decides to which of the classes of its group each one goes."""
+    """Yield rows with their classes: the rows of a group are dealt to its classes at random."""
     ends, before = starts_of(assignment.counts), 0
     for first, last, rows in partitions.read():
         starts = partitions.starts[first : last + 1] - partitions.starts[first]

@@ -119,7 +119,7 @@ class Partitions:
         return self.cuts
 
     def _write(self) -> None:
-        """Write what waits, by partitions, and remember where each piece of them lies."""
+        """Write the waiting rows by partition, and note the position of each piece."""
         if not self.waiting:
             return
         table, numbers = pa.concat_tables(self.waiting), np.concatenate(self.numbers)
@@ -177,7 +177,7 @@ class Partitions:
 
 
 def _travelling(column: pa.ChunkedArray) -> pa.DataType:
-    """Return the type in which a column goes to partitions: codes where its dictionary is small."""
+    """Return the type in which a column is stored in partitions: codes if its dictionary is small."""
     if not isinstance(column.type, pa.DictionaryType):
         return column.type
     few = all(len(chunk.dictionary) <= FEW_VALUES for chunk in column.chunks)
@@ -185,7 +185,7 @@ def _travelling(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column in the type in which it travels; Arrow does not unite dictionaries that hold nothing."""
+    """Cast a column to its stored type; dictionaries with nulls are rebuilt first, because Arrow cannot unify them."""
     if not isinstance(column.type, pa.DictionaryType):
         return column if column.type == kind else column.cast(kind)
     if any(chunk.dictionary.null_count for chunk in column.chunks):

@@ -67,21 +67,21 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return what the certificate alone says of the release; an assessment says more."""
+        """Return the verdict by the certificate alone; an assessment covers more."""
         if self.certificate is None or self.schema is None:
             return None
         return verdict_of(figures_of_certificate(self.certificate, self.schema))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a reader must know before trusting the release."""
+        """Return the warnings to read before trusting the release."""
         if self.certificate is None:
             return ()
         one = self.counters is not None and bool(self.certificate.columns) and self.certificate.classes == 1
         return (*self.certificate.warnings, *([ONE_BUCKET] if one else []))
 
     def document(self) -> Document:
-        """Return what was published, whether the privacy guarantee is satisfied, what it cost, and the files."""
+        """Return the summary of a run: rows, guarantees, information loss and files."""
         read, certificate = self.files.get("published"), self.certificate
         named = "" if read is None else f"{read}: "
         if certificate is not None and certificate.algorithm is not None:
@@ -104,7 +104,7 @@ class Summary:
         return document(named + (counted if certificate is None else count_in_words(certificate)), *blocks)
 
     def _named_files(self) -> Iterator[tuple[str, Cell]]:
-        """Yield the files that a run wrote, each with its name and what a reader must know of it."""
+        """Yield the files that a run wrote, each with its name and a remark."""
         for name, (called, remark) in WRITTEN.items():
             paths = self.files.get(name) or ()
             for path in paths if isinstance(paths, tuple) else (paths,):
@@ -182,7 +182,7 @@ def count_in_words(certificate: Certificate) -> str:
 
 
 def overlap_in_words(found: Overlap) -> str:
-    """Return what a release and earlier ones tell together, in words.
+    """Describe the comparison with earlier releases in words.
 
     >>> print(overlap_in_words(Overlap(90, 6, 0, 5, releases=2)))
     90 people are in 2 earlier releases too; the smallest group of people who share a history of classes has 6.
@@ -202,7 +202,7 @@ def summary_of_release(
     recoding: Path | None = None,
     report: Path | None = None,
 ) -> Summary:
-    """Return what a run published at a place; `recoding` and `report` are where it wrote these."""
+    """Summarize a run; `recoding` and `report` are the paths of these files."""
     others = [name for name in release.tables if name != MAIN]
     where = place_at(place)
     files: dict[str, Files] = {

@@ -86,7 +86,7 @@ class Figures:
     checks: tuple[str, ...] = ()
 
     def limited(self, attacker: str) -> dict[str, float | None]:
-        """Return what a profile may limit, for one kind of attacker."""
+        """Return the figures that a profile may limit, for one kind of attacker."""
         found = self.published
         return {
             **self.risks.get(attacker, {}),
@@ -116,14 +116,14 @@ class Verdict(AsJson):
 
     @property
     def state(self) -> Literal["passed", "failed", "not checked"]:
-        """Return whether the profile is kept; without one nothing is passed, but a broken promise fails."""
+        """Return whether the profile is satisfied; a broken guarantee fails even without a profile."""
         if any(line.state == "failed" for line in self.lines):
             return "failed"
         return "not checked" if self.gate is None else self.gate.state
 
     @property
     def open(self) -> tuple[Line, ...]:
-        """Return the lines in which something is wrong, or may be; those that fail come first."""
+        """Return the lines with a problem or a doubt, failures first."""
         return tuple(sorted((line for line in self.lines if line.open), key=lambda line: line.state != "failed"))
 
     def count(self, state: State) -> int:
@@ -137,7 +137,7 @@ class Verdict(AsJson):
 
     @property
     def tone(self) -> Literal["good", "warning", "bad", "checking"]:
-        """Return how an interface shows the verdict; nothing is good with something open or not checked."""
+        """Return the color class of the verdict; `good` needs everything checked and nothing open."""
         if self.state == "failed":
             return "bad"
         if self.running:
@@ -198,7 +198,7 @@ class Verdict(AsJson):
 
 
 def _words_of_unfinished(attacks: int) -> str:
-    """Return that attacks were not through, as the end of a sentence.
+    """Return the words for attacks that ran out of time, as the end of a sentence.
 
     >>> _words_of_unfinished(2), _words_of_unfinished(0)
     ('; 2 attacks were not through in time', '')
@@ -264,7 +264,7 @@ def verdict_of(
 
 
 def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
-    """Return the limits that are not kept, or not known to be, but for those of which another line says the same."""
+    """Return the limits that fail or could not be checked, unless another line already covers them."""
     kinds = {"published_uniques": "published-columns", "uniques": "smallest-class"}
     judged = {(line.kind, line.state) for line in lines}
     return [
@@ -281,7 +281,7 @@ def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
 
 
 def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
-    """Return what a certificate tells by itself, before anybody assesses the release; `schema` has the roles before.
+    """Return the figures of a certificate alone, before an assessment; `schema` has the original roles.
 
     Columns are named in it where at least half of the rows have a value of their own: of others it is not known.
     """
@@ -307,7 +307,7 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
 
 
 def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
-    """Return the promises on sets of quasi-identifiers; none with a promise on all of them together.
+    """Return the guarantees on sets of quasi-identifiers; none if all of them together are protected.
 
     >>> pairs = "subset-anonymity:k=3,size=2"
     >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, "k-anonymity:k=2"]))
@@ -319,14 +319,14 @@ def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
 
 
 def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
-    """Return each limit; a share of which only bounds are known passes by the upper and fails by the lower one."""
+    """Compare figures with limits; a share known by bounds passes by the upper and fails by the lower one."""
     found = figures.published
     bounds = {} if found is None else {"published_uniques": found.share(found.most)}
     return judge(profile, figures.limited(profile.attacker), at_most=bounds)
 
 
 def _judge_subsets(figures: Figures) -> list[Line]:
-    """Say what is promised of sets of quasi-identifiers; where a promise is broken, the certificate says which one."""
+    """Report the guarantees on sets of quasi-identifiers; a broken one is reported by the certificate."""
     if figures.promise is False:
         return []
     state: State = "not checked" if figures.promise is None else "passed"

@@ -39,7 +39,7 @@ class Line:
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """Return what would settle the line by another treatment of its columns."""
+        """Return the treatments of its columns that would resolve the line."""
         if not self.open or not self.columns:
             return ()
         if self.kind in ("identifiers", "identifying-values"):
@@ -141,7 +141,7 @@ def _words_of_limit(line: Line) -> str:
 
 
 def _words_of_subsets(line: Line) -> str:
-    """Return a promise on sets of columns in words.
+    """Return a guarantee on sets of columns in words.
 
     >>> _words_of_subsets(Line("column-sets", "passed", (), {"k": 3, "size": 2, "sets": 0}))
     'every combination of values of up to 2 quasi-identifiers is shared by at least 3 rows'

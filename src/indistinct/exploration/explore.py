@@ -396,7 +396,7 @@ def explore(
 
 
 def _prefer_analysis(found: Exploration, job: Job, preference: Preference) -> Exploration:
-    """Return a lattice whose nodes are ranked by what their releases lose of a study's analyses.
+    """Rank the nodes of a lattice by the loss of a study's analyses.
 
     Minimal nodes are analyzed first, then the other satisfied ones, by the first metric; a node that is not analyzed
     gets an infinite loss.

@@ -71,7 +71,7 @@ def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | l
 
 
 def text_of(value: object) -> str:
-    """Return the text by which a declared value matches the data; None is missing, the empty text."""
+    """Convert a declared value to the text that is matched with the data; None, missing, is the empty text."""
     if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, str):
         raise HierarchyError(
             "a value of a hierarchy must be a text, a number or a date", hint="write one list a raw value"

@@ -122,7 +122,7 @@ class ArxProject:
 
 
 def read_arx_project(path: Path, *, most: int = MAX_INFLATED_BYTES) -> ArxProject:
-    """Return what the project in an archive says; the archive may inflate to `most` bytes.
+    """Read a project of ARX; the archive may inflate to `most` bytes.
 
     Raises `InputError` for a file that is no project, is damaged or encrypted, or that could fill the memory.
     """
@@ -298,7 +298,7 @@ def _strptime(form: str) -> str | None:
 
 
 def _delimiter(settings: ElementTree.Element) -> str:
-    """Return what separates fields in the files of the archive: a semicolon unless the project says otherwise."""
+    """Return the field separator of the project's files, by default a semicolon."""
     given = settings.findtext("separator") or ";"
     given = given if len(given) == 1 else given.strip()
     return given if len(given) == 1 and given not in '"\r\n' else ";"

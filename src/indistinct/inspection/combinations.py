@@ -64,7 +64,7 @@ class Combinations:
         return self.found.by_column[column] / self.looked_at if self.looked_at else 0.0
 
     def share(self, each: ColumnSet) -> float:
-        """Return the share of all members whom a column set singles out."""
+        """Return the share of members that are unique on a column set."""
         return each.unique / self.members if self.members else 0.0
 
     @property
@@ -108,7 +108,7 @@ class Combinations:
 def risky_combinations(
     columns: Mapping[str, Codes], *, people: Codes | None = None, rows: int, size: int = SIZE
 ) -> Combinations:
-    """Return the column sets that single people out; `columns` are codes and `people` whom each row is about.
+    """Return the column sets with the most uniques; `columns` are codes, `people` numbers the person of each row.
 
     >>> codes = {"age": np.array([0, 0, 1]), "sex": np.array([0, 1, 1])}
     >>> found = risky_combinations(codes, rows=3)

@@ -164,7 +164,7 @@ def _pair_blocks(inspection: "Inspection") -> Iterator[Block]:
 def write_inspection_page(
     found: "Inspection", path: str | Path, *, name: str, values: bool = False, overwrite: bool = False
 ) -> Path:
-    """Write the page about a table, for its owner alone; return the path. It holds no cell unless `values` asks."""
+    """Write the page about a table, readable by its owner alone; it has no cell values without `values`."""
     place = Path(path)
     text = inspection_page(found, name=name, values=values)
     write_atomically(place, filled(text), overwrite=overwrite, private=True)

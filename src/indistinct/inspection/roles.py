@@ -116,7 +116,7 @@ NUMBERS_ROWS = "it numbers the rows, and so points at a person"
 
 
 def listed_letter(name: str) -> str | None:
-    """Return the letter of the HIPAA list that a column's name speaks of, None if it speaks of none."""
+    """Return the letter of the HIPAA list for a column name, None if it is not on the list."""
     words = words_of(name)
     return next((letter for letter, known in LISTED.items() if meets(words, known)), None)
 

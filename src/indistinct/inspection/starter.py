@@ -90,7 +90,7 @@ def _riskiest(found: Inspection) -> str:
 
 
 def _name(data: Path) -> str:
-    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    """Return the stem of a release's name: that of the file; standard input has none."""
     return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
 
 
@@ -101,7 +101,7 @@ def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
 
 
 def _diversity(found: Inspection) -> list[Model]:
-    """Return a model for each sensitive column whose values repeat: where every value differs it would say nothing.
+    """Return a model for each sensitive column with repeated values; unique values cannot be diverse.
 
     No value counts as a value, as models count it.
     """

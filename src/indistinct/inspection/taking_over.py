@@ -87,7 +87,7 @@ def _listed(lost: Sequence[str]) -> list[str]:
 
 
 def _hierarchy_paths(project: ArxProject, policy: Path) -> dict[str, Path]:
-    """Return where the hierarchy of each column is written: names of columns may be no names of files."""
+    """Return the path of each column's hierarchy; column names are made safe for files."""
     folder = policy.with_name(f"{policy.stem}-hierarchies")
     paths: dict[str, Path] = {}
     for number, column in enumerate(project.columns, start=1):
@@ -114,7 +114,7 @@ def _needs_hierarchy(project: ArxProject, column: ArxColumn) -> bool:
 
 
 def _extract(archive: ZipFile, entry: str, place: Path, *, overwrite: bool) -> None:
-    """Write an entry to a file that its owner alone can read."""
+    """Write an entry of the archive to a file readable by its owner alone."""
 
     def produce(to: Path) -> None:
         with archive.open(entry) as source, to.open("wb") as target:
@@ -162,7 +162,7 @@ def _as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _reading(project: ArxProject, hierarchies: Mapping[str, Hierarchy]) -> Reading:
-    """Return what the project says of its table; values of columns with hierarchies of texts are texts."""
+    """Return the reading options of the project's table; columns with hierarchies of texts are texts."""
     dates = {each.name: each.dates for each in project.columns if each.dates and each.name not in hierarchies}
     texts = [each.name for each in project.columns if each.name in hierarchies and not each.numeric]
     return declare(delimiter=project.delimiter, dates=dates or None, text=texts or None)
@@ -191,7 +191,7 @@ def _policy(
 
 
 def _differences(project: ArxProject, found: Inspection, roles: Mapping[str, Role]) -> Iterator[str]:
-    """Yield where the table and the project differ, and roles that a look at the values puts in doubt."""
+    """Yield the differences between table and project, and roles that the values make doubtful."""
     profiles = {each.name: each for each in found.columns}
     known = {column.name for column in project.columns}
     for name in sorted(known - set(profiles)):

@@ -171,7 +171,7 @@ class _Walk:
         return UniqueSet(columns, self._count(found), _drop_known_cells(fresh, parts)), found
 
     def _divide(self, groups: CellGroups, column: int) -> CellGroups:
-        """Return the groups of a further column in which different people meet; those of one column are kept."""
+        """Divide groups by a column, without cells that are unique; groups of one column are cached."""
         if groups is not self.whole:
             return self._divide_groups(groups, column)
         if column not in self.divided:
@@ -201,7 +201,7 @@ class _Walk:
         return CellGroups(kept[:filled].copy(), starts[: count + 1].copy())
 
     def _alone(self, groups: CellGroups, column: int) -> Codes:
-        """Return the cells whose owner is alone in their group with their code of a further column."""
+        """Return the cells that are unique in their group after division by a further column."""
         if not len(groups.cells):
             return groups.cells
         if not self.compiled:
@@ -220,7 +220,7 @@ class _Walk:
 
 
 def split(groups: CellGroups, column: Codes, owners: Codes) -> tuple[Codes, CellGroups]:
-    """Divide groups by a further column; return the cells whose owner is then alone, and the groups where people meet.
+    """Divide groups by a further column; return the cells that become unique, and the groups with several people.
 
     >>> alone, groups = split(CellGroups(np.arange(4), np.array([0, 4])), np.array([0, 1, 1, 2]), np.arange(4))
     >>> alone.tolist(), groups.cells.tolist(), groups.starts.tolist()
@@ -287,7 +287,7 @@ class MinimalUniques:
         return tuple(sorted((found for found in self.sets if found.minimal), key=lambda found: -found.minimal))
 
     def above(self, share: float) -> tuple[ColumnSet, ...]:
-        """Return the sets in which at least a share of all people is unique, and none of whose smaller parts is such.
+        """Return the minimal sets on which at least a share of all people is unique.
 
         At least one person has to be, whatever the share. With a share of 1 these are the minimal keys of the table.
         """
@@ -360,7 +360,7 @@ def minimal_uniques(
 
 
 def _owners_among(sought: Codes, owners: Codes) -> Codes:
-    """Return owners numbered anew where a mask says that they are sought; all others are there to be met."""
+    """Renumber the owners to search for; all others count only as `SEVERAL`."""
     kept = sought & (owners != SEVERAL)
     among = np.full_like(owners, SEVERAL)
     among[kept] = np.unique(owners[kept], return_inverse=True)[1]

@@ -69,7 +69,7 @@ def write_flags(flags: Iterable[Flag]) -> list[str]:
 
 
 def words_of_unsaid(flags: Iterable[Flag]) -> list[str]:
-    """Return what no flag can say, in words."""
+    """Return the settings that no flag can express, in words."""
     return [value.words for _, value in flags if isinstance(value, Unsaid)]
 
 

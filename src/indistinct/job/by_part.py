@@ -84,7 +84,7 @@ def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
 
 
 def _refused(job: Job, model: Model) -> dict[str, str]:
-    """Return what a job asks for that a release made part by part cannot have, with the reason of each."""
+    """Return the settings of a job that cannot be combined with a release made part by part, each with the reason."""
     by_cell = "it is counted by the combinations of values of both tables, which do not fit in memory"
     apart = "the rows of a person may lie in several parts, and numbers of people do not add up"
     asked = {
@@ -254,7 +254,7 @@ def apply_by_part(
 
 
 def recoding_digest(recoding: ByPart) -> Callable[[], str]:
-    """Return what gives the digest of a recoding that is stored, part by part."""
+    """Return a function that computes the digest of a stored recoding, part by part."""
 
     def digest() -> str:
         state = hashlib.sha256(recoding.nonce.encode())
@@ -266,7 +266,7 @@ def recoding_digest(recoding: ByPart) -> Callable[[], str]:
 
 
 def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
-    """Return what readers must know of rows that are not published; raise where these are more than may be."""
+    """Return the warnings about suppressed rows; raise if they exceed the suppression limit."""
     suppressed = total["uncovered"] + total["dropped"]
     if suppressed > budget:
         share = share_above(suppressed, rows)

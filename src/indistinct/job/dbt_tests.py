@@ -135,7 +135,7 @@ def _size(model: KAnonymity, quasi: list[str]) -> str:
 
 
 def _counted(quasi: list[str], sensitive: str) -> str:
-    """Return how often each sensitive value occurs in each class; missing is a value like any other."""
+    """Return the SQL that counts each sensitive value in each class; missing counts as a value."""
     names = ", ".join(quasi)
     return (
         f"counted AS (SELECT {names}, {quote(sensitive)} AS {VALUE}, COUNT(*) AS {ROWS} "  # noqa: S608
@@ -144,7 +144,7 @@ def _counted(quasi: list[str], sensitive: str) -> str:
 
 
 def _grouped(quasi: list[str], sensitive: str, having: str, *, more: str = "", source: str = "counted") -> str:
-    """Return the classes of which `having` is true; HAVING may see sums, so these have names of their own."""
+    """Return the SQL that selects the classes for which `having` is true."""
     names = ", ".join(quasi)
     steps = ", ".join(filter(None, [_counted(quasi, sensitive), more]))
     return f"WITH {steps} SELECT {names}, SUM({ROWS}) AS {SIZE} FROM {source} GROUP BY {names} HAVING {having}"  # noqa: S608

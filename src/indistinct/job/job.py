@@ -179,13 +179,13 @@ def check_input(policy: Policy, path: str | Path | None = None) -> None:
 
 
 def source_of_policy(policy: Policy) -> str | Path | DatabaseTable:
-    """Return what a policy reads: an address, the path of a file, or a table of a database."""
+    """Return the input of a policy: an address, the path of a file, or a table of a database."""
     source = policy.source
     return address_of(source) or source if isinstance(source, Path) else source
 
 
 def ledger_of_policy(policy: Policy) -> Path | None:
-    """Return where the ledger of a policy lies, if it has one."""
+    """Return the path of a policy's ledger, None if it has none."""
     named = policy.output.ledger
     return None if named is None else policy.locate(named)
 
@@ -229,7 +229,7 @@ def check_job(
     extra: Sequence[Key] = (),
     decided: bool = False,
 ) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
+    """Raise unless table, schema, model and hierarchies name the same columns; `extra` are further columns in use.
 
     Roles that are `decided` come with a recoding.
     """
@@ -270,7 +270,7 @@ def problem_of(
     suppression: Budget,
     parts_rows: bool = False,
 ) -> Problem:
-    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
+    """Build the search problem; algorithms that split equal rows (`parts_rows`) count rows, others may count people."""
     frequencies = counted.frequencies
     cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
     everybody, everywhere = frequencies, None

@@ -24,7 +24,7 @@ from indistinct.tables.value import Reading
 def published(
     release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
 ) -> Published:
-    """Describe a release: bring together the published table and all that is known of how it was made.
+    """Describe a release: the published table, and what is known of how it was made.
 
     Verbs that judge a release (`verify`, `assess`, `attack`, `measure`, `query`, `report` …) take the result.
 
@@ -114,7 +114,7 @@ def _has_texts_for_numbers(given: Published) -> bool:
 
 
 def knowledge_of(policy: Policy) -> Knowledge:
-    """Return what a policy declares about its releases, as arguments of `published`; the original is left out."""
+    """Return what a policy declares about its releases, as arguments of `published`, without the original."""
     return {
         "model": policy.model,
         "algorithm": policy.algorithm,
@@ -128,7 +128,7 @@ def knowledge_of(policy: Policy) -> Knowledge:
 
 
 def reading_of_release(before: Reading, own: Reading | None = None) -> Reading:
-    """Return how a published file is read: as `own` says, with its own notation, and as text what was text before."""
+    """Return the reading options of a release: its `own` notation; columns that were text before stay text."""
     how = own or Reading()
     texts = (name for name, kind in before.types.items() if kind == "text")
     text = tuple(dict.fromkeys((*how.text, *before.text, *texts)))

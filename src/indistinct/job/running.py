@@ -96,7 +96,7 @@ def _check_place(job: Job, engine: Engine) -> None:
 
 @contextmanager
 def _using_sample(job: Job, engine: Engine, table: Source) -> Iterator[tuple[Job, Source]]:
-    """Give a job and the sample that it asks for, else its table; what was drawn is let go with the block.
+    """Yield a job and its sample if it requests one, else its table; the sample is closed at the end of the block.
 
     The table is the population of its sample where one is needed and none is given.
     """
@@ -184,7 +184,7 @@ def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], N
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
-    """Raise where ranges cannot be published as columns: in buckets, or with another form of numbers."""
+    """Raise if ranges cannot be published as columns: in buckets, or with another form of numbers."""
     if check_range_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)
@@ -196,7 +196,7 @@ def _check_ranges(job: Job, algorithm: Algorithm) -> None:
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
-    """Return what is counted for a search.
+    """Return the request for counting: columns, keys and hierarchies of the job.
 
     Raises where source, roles, model and hierarchies do not fit each other.
     """
@@ -220,7 +220,7 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
 
 
 def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, CutTable | SearchResult | None]:
-    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
+    """Return the search, and the parts if the cells of the table do not fit in memory.
 
     A search that publishes each column on one level is through then, above the levels whose cells fit.
     """
@@ -241,7 +241,7 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
 
 
 def _search(opened: _OpenJob, search: Search, plan: CutTable | SearchResult | None, request: Request) -> SearchResult:
-    """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
+    """Search in cells, or below the upper cuts where the cells do not fit in memory."""
     if isinstance(plan, SearchResult):
         return plan
     if plan is not None:
@@ -281,7 +281,7 @@ def _publish_by_part(
 
 
 def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
-    """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    """Search a recoding for counted cells; return it with the algorithm used, and the reason if it was chosen."""
     model, algorithm = search.model.sampled(counted.frequencies.members), search.algorithm
     warnings = search.check(counted)
     search.progress(0.2)
@@ -303,7 +303,7 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
 def _recoding_to_keep(
     opened: _OpenJob, found: SearchResult, table: Source, transformations: Mapping[str, Transformation]
 ) -> Recoding:
-    """Return the recoding with all that applying it to another table needs: roles, promise, share and reading."""
+    """Add to the recoding all that applying it to another table needs: roles, guarantee, limit and reading options."""
     job = opened.job
     return replace(
         with_hierarchies(found.recoding, opened.hierarchies),

@@ -119,7 +119,7 @@ def arrays_of(
 def view_of(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], classes: Codes, owners: Mapping[str, Codes]
 ) -> tuple[LinkedView, dict[str, tuple[tuple[Any, ...], ...]]]:
-    """Return what is judged of some people and their rows, and the texts of each label of each table."""
+    """Encode people and their rows for judging; return also the labels of each table as texts."""
     people = tables[policy.people.name]
     events, labels = {}, {}
     for table in policy.judged:

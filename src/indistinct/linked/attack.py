@@ -133,7 +133,7 @@ class _Published:
 def attack_release(
     opened: OpenTables, tables: Mapping[str, pa.Table], *, seed: int | None = None, people: int = ATTACKED_PEOPLE
 ) -> LinkedOutcome:
-    """Return what an attacker achieves who knows as many rows of each person as the policy declares."""
+    """Attack a release as an attacker who knows the declared number of rows of each person."""
     published = _prepare(opened, tables)
     generator = np.random.default_rng(seed)
     attacked = np.arange(opened.size)
@@ -194,7 +194,7 @@ def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
 def _covers(
     labels: pa.Table, originals: pa.Table, names: Sequence[str], hierarchies: Mapping[str, Any]
 ) -> tuple[tuple[Cover, Codes], ...]:
-    """Return what each row of labels covers of each column, and the codes of the original rows."""
+    """Return, by column, the values that each label row covers, and the codes of the original rows."""
     if not names:
         return ()
     encoded = [encode_column(name, originals[name], required=False) for name in names]

@@ -128,7 +128,7 @@ def _any_of_class(rows: Codes | Mask, classes: Codes) -> Mask:
 
 
 def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the last cell begins whose first day is at or before a day; minus `OPEN` where no day is allowed."""
+    """Return the start of the last cell that begins at or before a day; minus `OPEN` if no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     start = (units_of_days(np.where(closed, days, 0), unit) // width) * width
     start = np.where(first_day(start, unit) > np.where(closed, days, 0), start - width, start)
@@ -136,7 +136,7 @@ def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
 
 
 def _first_cell_after(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the first cell ends whose last day is at or after a day; `OPEN` where no day is allowed."""
+    """Return the end of the first cell that ends at or after a day; `OPEN` if no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     inside = np.where(closed, days, 0)
     end = (units_of_days(inside, unit) // width) * width + width - 1

@@ -89,7 +89,7 @@ def declared_roles(table: LinkedTable) -> dict[str, str]:
 
 
 def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None:
-    """Return what is declared of the time of a table."""
+    """Return the declared time column of a table, None without one."""
     if table.time is None or policy.time is None:
         return None
     window = [day.isoformat() for day in policy.time.windows[table.name]]
@@ -97,7 +97,7 @@ def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | 
 
 
 def declared_knowledge(policy: LinkedPolicy) -> dict[str, Any]:
-    """Return what attackers are declared to know, and since when times are counted."""
+    """Return the declared knowledge of attackers, and the anchor of times."""
     time = None if policy.time is None else {"anchor": policy.time.anchor, "as": policy.time.unit}
     return {"knows": dict(policy.knowledge.tables), "knows_together": policy.knowledge.rows, "time": time}
 
@@ -112,7 +112,7 @@ def hide_small(count: int, smallest: int = SMALLEST) -> int | None:
 
 
 def assumptions_of(policy: LinkedPolicy) -> tuple[str, ...]:
-    """Return what the guarantee relies on, as the policy declares it."""
+    """Return the assumptions of the guarantee, as the policy declares them."""
     found = []
     for table in policy.events:
         if table.time is not None and table.time.unknown:
@@ -167,7 +167,7 @@ def read_linked_certificate(text: str) -> dict[str, Any]:
 
 
 def verdict_of_certificate(certificate: Mapping[str, Any]) -> Verdict:
-    """Return what a certificate tells by itself, before the release is verified once more and attacked."""
+    """Return the verdict by a certificate alone, before the release is verified again and attacked."""
     found = figures_of_people(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
     return verdict_of(found)
 

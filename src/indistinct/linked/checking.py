@@ -69,7 +69,7 @@ def _check_certificate(
 def _different_claims(
     document: Mapping[str, Any], policy: LinkedPolicy, verdict: LinkedVerdict, labels: Mapping[str, set[str | None]]
 ) -> list[str]:
-    """Return what a certificate says that is not what the policy declares, or not what was counted on the tables.
+    """Return the claims of a certificate that differ from the policy or from the counts on the tables.
 
     `labels` are those of the people table.
     """

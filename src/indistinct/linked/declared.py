@@ -72,7 +72,7 @@ class LinkedTable:
 
     @property
     def person(self) -> str:
-        """The column that tells people apart."""
+        """The column with the person ID."""
         return self.schema.person[0]
 
     @property
@@ -166,7 +166,7 @@ class LinkedPolicy:
 
     @property
     def knowledge(self) -> KnownRows:
-        """What an attacker knows of every table that has labels, list columns included."""
+        """The number of rows that an attacker knows, by table with labels, including list columns."""
         known: dict[str, Known] = {}
         for table in self.events:
             if table.is_counted and table.knows is not None:
@@ -176,7 +176,7 @@ class LinkedPolicy:
         return KnownRows(known, self.together)
 
     def locate(self, path: Path) -> Path:
-        """Return where a path of the policy leads."""
+        """Resolve a path relative to the policy's folder."""
         return self.base / path
 
     def table(self, name: str) -> LinkedTable:
@@ -185,7 +185,7 @@ class LinkedPolicy:
 
     @property
     def output(self) -> Path | None:
-        """Return where the release goes, if the policy says so."""
+        """The folder of the release, None if the policy does not give it."""
         return None if self.folder is None else self.locate(self.folder)
 
 

@@ -223,7 +223,7 @@ def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None
 
 
 def targets_of(folder: Path, policy: LinkedPolicy) -> dict[str, Path]:
-    """Return where each table and the certificate go."""
+    """Return the path of each table and of the certificate."""
     return {**{table.name: folder / file_of(table) for table in policy.tables}, "": folder / FILE_NAME}
 
 

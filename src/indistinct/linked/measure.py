@@ -64,7 +64,7 @@ class LinkedMeasurements:
 
 
 def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> LinkedMeasurements:
-    """Return what published tables, made by any tool, cost compared with their originals."""
+    """Measure the information loss of published tables, made by any tool, against their originals."""
     policy = opened.policy
     people = tables[policy.people.name]
     found = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]

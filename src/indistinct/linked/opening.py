@@ -127,7 +127,7 @@ def _open_stream(policy: LinkedPolicy, table: LinkedTable, source: Any, memory: 
 
 
 def source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
-    """Return what a table is read from: what is given, or its file."""
+    """Return the source of a table: the given one, or its file."""
     if source is None:
         if table.path is None:
             raise InputError(f"there is no table {table.name!r}", hint="give every table of the policy")
@@ -198,7 +198,7 @@ def _store_events(
     distinct: Sequence[BlockValues],
     persons: Persons,
 ) -> StoredEvents:
-    """Return a table whose rows are read once more, coded, and written to disk."""
+    """Read the rows of a table again, encode them, and write them to disk."""
     names, nothing = _published_as_is(table, keys), stream.schema.empty_table()
     values = [pa.table({each.name: each.column if each.parts else nothing[each.name]}) for each in distinct]
     quasi = tuple(

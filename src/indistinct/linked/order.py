@@ -76,7 +76,7 @@ def _label_columns(table: LinkedTable) -> set[str]:
 
 
 def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
-    """Return by which of `RANKINGS` a column can be sorted."""
+    """Return the indices of the `RANKINGS` by which a column can be sorted."""
     if sort_ranks(column.slice(0, 1), text=text) is None:
         return []
     return [0] if text else [0, 1, 2]
@@ -106,7 +106,7 @@ def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
 
 
 def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
-    """Return the columns of a table in the order in which its rows are sorted: person, labels, then other values."""
+    """Return the columns by which a table's rows are sorted: person, labels, then other values."""
     return [name for name in published_columns(table) if name in names]
 
 

@@ -174,7 +174,7 @@ def run(
 
 
 def refuse_options(**given: Any) -> None:
-    """Raise for an option that several tables do not have."""
+    """Raise if an option is given that releases of several tables do not have."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(
@@ -185,7 +185,7 @@ def refuse_options(**given: Any) -> None:
 def memory_of_stored(
     policy: LinkedPolicy, sources: Mapping[str, Any] | None, engine: str, memory: str | int | None
 ) -> int | None:
-    """Return how much memory tables on disk may take, or None where all event tables are read into memory.
+    """Return the memory for tables on disk, None where all event tables are read into memory.
 
     `auto` leaves them on disk where one of them is too large for memory, as it does for a single table.
     """
@@ -327,7 +327,7 @@ def anonymize_tables(
 def _same_names(
     tables: Mapping[str, Any], schemas: Mapping[str, Schema], people: str, knows: Mapping[str, Known]
 ) -> list[str]:
-    """Return the names of the tables; raise where roles, people or knowledge speak of other ones."""
+    """Return the names of the tables; raise if roles, people or knowledge name other tables."""
     for name in (*tables, *schemas, people, *knows):
         if name not in tables or name not in schemas:
             raise SchemaError(

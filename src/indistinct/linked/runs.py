@@ -35,7 +35,7 @@ def class_of_each_person(opened: OpenTables, classes: PeopleClasses) -> Codes:
 
 
 def bounds_of_runs(rows: Codes, memory: int) -> PartitionBounds:
-    """Return where runs of classes with some numbers of rows are cut, so that each takes about so much memory."""
+    """Divide classes into runs that take about `memory` bytes each, by their numbers of rows."""
     return PartitionBounds.of(starts_of(rows), max(memory // BYTES_OF_ROW, 1), divisible=False)
 
 

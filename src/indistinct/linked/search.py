@@ -373,7 +373,7 @@ def _sampled_classes(opened: OpenTables, classes: PeopleClasses) -> Codes | None
 def _solve(
     opened: OpenTables, classes: PeopleClasses, parts: Sequence[_Part], node: Node
 ) -> dict[str, LinkedRows] | None:
-    """Return what a node publishes: labels, one calendar, and what is suppressed; None where nothing helps."""
+    """Return the labels, calendar and suppressed rows of a node; None if the model cannot be satisfied."""
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     levels = iter(node)
     labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Floats]] = {}

@@ -112,7 +112,7 @@ class KeyEvidence:
     is_key: bool = True
 
     def add(self, column: pa.ChunkedArray, person: Codes) -> None:
-        """Add some rows."""
+        """Add the key columns and persons of a block of rows."""
         if not self.is_key:
             return
         try:

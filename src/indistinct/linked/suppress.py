@@ -69,7 +69,7 @@ def suppressed_rows(
     knowledge: KnownRows,
     model: LinkedAnonymity,
 ) -> dict[str, Codes] | None:
-    """Return which rows of each table are deleted so that the model holds; None if the classes alone violate it.
+    """Return the rows of each table to delete so that the model holds; None if the classes alone violate it.
 
     `classes` has the class of each person, and `own_values` the sensitive values of the people table, a column each.
     """
@@ -390,7 +390,7 @@ def _meet(cells: LabelCells, alive: Codes, found: Violations) -> Codes:
 
 
 def _differing(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
-    """Return the cells of tables that are known whole whose counts differ among the people of their class."""
+    """Return the cells of completely known tables with counts that differ among the people of a class."""
     whole = np.array([each == ALL for each in known], dtype=bool)
     live = alive[cells.cell] & whole[cells.cell_table[cells.cell]]
     width = len(alive)

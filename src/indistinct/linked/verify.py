@@ -282,7 +282,7 @@ class _StreamedCalendar:
         self.labels = np.unique(np.concatenate([self.labels, labels[~single, :3]]), axis=0)
 
     def findings(self) -> OffsetFindings:
-        """Return what was found, once all rows were looked at."""
+        """Return the findings, after all rows were read."""
         single = np.flatnonzero(self.first <= self.last)
         labels = np.concatenate([self.labels, np.column_stack([single, self.first[single], self.last[single]])])
         self.found.overlaps = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])

@@ -55,7 +55,7 @@ def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
 
 
 def _columns(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any]:
-    """Return what the policy says of each column; a role alone where there is nothing else."""
+    """Return the entry of each column: its role as text, or a table if it has further settings."""
     unit = "days" if policy.time is None else policy.time.unit
     found: dict[str, Any] = {}
     for name in table.schema.columns:
@@ -108,7 +108,7 @@ def move_linked(
     base: Path,
     move_hierarchy: Callable[[Path], Path | None] | None = None,
 ) -> LinkedPolicy:
-    """Return the policy of several tables in another folder, whose files are where `move` says.
+    """Return the policy of several tables for another folder, whose paths are changed by `move`.
 
     `move_hierarchy` says so of the files of hierarchies; where it says None, a hierarchy is written out.
     """

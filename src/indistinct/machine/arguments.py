@@ -29,7 +29,7 @@ WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or F
 
 
 def with_checked_arguments(function: Function) -> Function:
-    """Return a function that raises `ParameterError` for an argument whose type does not match its annotation.
+    """Wrap a function to raise `ParameterError` for an argument whose type does not match its annotation.
 
     >>> def publish(rows: int, *, name: str | None = None) -> None: ...
     >>> with_checked_arguments(publish)("five")
@@ -257,7 +257,7 @@ def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> No
 
 
 def _advice(hint: Any, value: Any) -> str | None:
-    """Return what the classes of an annotation advise for a value that is not one of them."""
+    """Return the advice of the annotation's classes on a value of another type."""
     advised = (kind.advise(value) for kind in _classes_in(hint) if hasattr(kind, "advise"))
     return next(filter(None, advised), None)
 

@@ -132,7 +132,7 @@ def _trimmer() -> Callable[[int], int] | None:
 
 
 def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Mark a function as a step such as "reading the table", in which memory errors become `OutOfMemoryError`.
+    """Decorate a function as a step such as "reading the table"; memory errors become `OutOfMemoryError`.
 
     >>> needs_memory("reading the table")(len)("abc")
     3
@@ -216,7 +216,7 @@ def address_space() -> int | None:
 
 
 def free_bytes() -> int | None:
-    """Return how much memory this process may still take, None where the system does not report it."""
+    """Return the free memory of this process in bytes, None if the system does not report it."""
     found = [each for each in (_free_in_system(), free_in_container()) if each is not None]
     return min(found, default=None)
 
@@ -233,7 +233,7 @@ def _free_in_system() -> int | None:
 
 
 def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
-    """Return how much memory the control groups of this process leave it, None where none limits it.
+    """Return the memory that control groups leave to this process, None without a limit.
 
     Groups are nested, and the tightest one counts. Memory of cached files counts as free.
     """

@@ -141,7 +141,7 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _create_locked_directory(folder: Path, made: list[Path]) -> int | None:
-    """Create a directory and lock it; append each created one to `made`, of which the last is locked.
+    """Create and lock a directory; every attempt is appended to `made`, and the last one is locked.
 
     Another run may remove a directory before it is locked, as left by a killed run; then a new one is created.
     """

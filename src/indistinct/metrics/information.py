@@ -82,7 +82,7 @@ class AverageClassSize(SizeMetric):
     ] = None
 
     def for_promise(self, k: int) -> Self:
-        """Return the metric in units of a promised k, unless its own is given."""
+        """Return the metric in units of the guaranteed k, unless the metric has its own."""
         return self if self.k is not None else replace(self, k=k)
 
     def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:

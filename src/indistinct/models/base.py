@@ -255,7 +255,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         return self
 
     def respelled(self, texts: Mapping[str, str]) -> "Model":
-        """Return the model for a column in which values have the new `texts`, where it names any."""
+        """Return the model with the new `texts` of values, if it names any."""
         return self
 
     def check(self, whole: Classes) -> None:

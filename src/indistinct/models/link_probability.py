@@ -178,7 +178,7 @@ def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
 
 
 def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes, Codes]:
-    """Return where the buckets of each tuple begin, and the buckets, ascending, that have all its parts.
+    """Return the buckets that contain all parts of each tuple, ascending, and the index of the first of each tuple.
 
     They are found among the tuples that the entries of each bucket can form. Where searching the buckets of each
     tuple's rarest part is less work, nothing is returned.

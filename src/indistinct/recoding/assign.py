@@ -36,7 +36,7 @@ from indistinct.tables.domain import Domain
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | None = None) -> Assignment:
-    """Return where a recoding sends cells whose codes are those of the recoding's own domains.
+    """Assign cells to the classes of a recoding; the codes of both are those of the recoding's domains.
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
     `without` marks cells that are suppressed, whatever the recoding says of them.
@@ -76,19 +76,19 @@ def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
 
 
 def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
-    """Return the domains whose codes a recoding speaks in."""
+    """Return the domains of a recoding's columns."""
     if isinstance(recoding, ByBucket):
         return recoding.domains
     return tuple(c.domain for c in (recoding.quasi if isinstance(recoding, ByPart) else recoding.columns))
 
 
 def needs_joint(recoding: Recoding) -> bool:
-    """Return whether a recoding speaks of rows by their sensitive values, which must be counted inside each cell."""
+    """Return whether a recoding assigns rows by sensitive values, which must then be counted within each cell."""
     return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
 
 
 def keys_of(recoding: Recoding) -> tuple[Key, ...]:
-    """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
+    """Return the keys that must be counted together with the cells of a stored recoding."""
     if isinstance(recoding, ByBucket) and recoding.schema is not None:
         return tuple((name,) for name in recoding.schema.sensitive)
     return ()

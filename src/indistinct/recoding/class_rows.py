@@ -48,7 +48,7 @@ class ClassRows:
 
 
 def class_words(shown: pa.Table) -> pa.ChunkedArray:
-    """Return one text for each class, by which classes are ordered; different classes have different texts.
+    """Join the published values of each class to one text, by which classes are sorted; texts of classes differ.
 
     >>> shown = pa.table({"age": ["[20-29]", None, "[20-29]"], "sex": ["M", "F", "F"]})
     >>> pc.sort_indices(class_words(shown)).to_pylist()

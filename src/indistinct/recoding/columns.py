@@ -48,7 +48,7 @@ class QuasiColumn:
 
     @cached_property
     def ranks(self) -> Codes:
-        """Each code's place in the order in which the column is cut."""
+        """Rank of each code in the order in which the column is cut."""
         if self.tree and self.taxonomy is not None:
             return self.taxonomy.ranks()
         return np.arange(len(self.domain), dtype=np.int32)
@@ -154,7 +154,7 @@ class LevelBounds:
         return any(most is not None for _, (_, most) in self.bounds)
 
     def of(self, column: str, height: int) -> tuple[int, int]:
-        """Return the bounds of a column whose hierarchy has some height; all of it where none were given."""
+        """Return minimum and maximum level of a column, by default 0 and the height of its hierarchy."""
         least, most = dict(self.bounds).get(column, (0, None))
         return least, height if most is None else most
 
@@ -198,7 +198,7 @@ def levels_of(given: LevelBounds | Mapping[str, Any] | None) -> LevelBounds:
 
 
 def parse_bounds(column: str, text: str) -> Bounds:
-    """Return the bounds that a text spells for a column: 1..3, 1.., ..3 or 2, which is 2..2.
+    """Parse the level bounds of a column: 1..3, 1.., ..3 or 2, which is 2..2.
 
     >>> parse_bounds("zipcode", "1.."), parse_bounds("zipcode", "2")
     ((1, None), (2, 2))
@@ -212,7 +212,7 @@ def parse_bounds(column: str, text: str) -> Bounds:
 
 
 def spell_bounds(bounds: Bounds) -> str:
-    """Return bounds as a flag spells them.
+    """Write bounds as a flag takes them.
 
     >>> spell_bounds((1, 3)), spell_bounds((1, None))
     ('1..3', '1..')
@@ -297,7 +297,7 @@ class NumericForms:
 
     @classmethod
     def from_text(cls, text: str) -> "NumericForms":
-        """Return the forms that a text spells: `mean`, `age=mean|day=bounds` or `bounds|age=mean`."""
+        """Parse numeric forms: `mean`, `age=mean|day=bounds` or `bounds|age=mean`."""
         return numeric_forms(text)
 
     def of(self, column: str) -> NumericForm:
@@ -313,7 +313,7 @@ class NumericForms:
         _check_columns("numeric", dict(self.by_column), columns)
 
     def require_numbers(self, columns: Iterable[QuasiColumn]) -> None:
-        """Raise `ParameterError` where a column with a form of its own is not published as ranges of numbers or dates.
+        """Raise `ParameterError` if a form is given for a column that is not published as ranges of numbers or dates.
 
         Those are names, declared orders, and numbers that are cut along a hierarchy.
         """
@@ -413,7 +413,7 @@ class Importance:
 
     @property
     def _differing(self) -> frozenset[tuple[str, float]]:
-        """The columns whose weight is not 1, in no order."""
+        """The columns whose weight is not 1, as a set."""
         return frozenset((name, weight) for name, weight in dict(self.weights).items() if weight != 1)
 
     def __str__(self) -> str:

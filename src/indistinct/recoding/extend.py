@@ -48,7 +48,7 @@ class Growth:
     published: Codes | None = None
 
     def moved(self, codes: Codes) -> Codes:
-        """Return what published codes are now."""
+        """Translate published codes to their new numbers."""
         return codes if self.published is None else self.published[codes]
 
 
@@ -127,7 +127,7 @@ def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_d
 
 
 def _known_only(column: RecodedColumn, domain: Domain, groups: Codes | None = None) -> Growth:
-    """Return a column over a larger domain of which it covers no further value."""
+    """Move a column to a larger domain; new values stay uncovered."""
     codes = column.domain.translate(domain)
     kept = keep_column(column, domain, codes, groups)
     larger = RecodedColumn(domain, kept.ranks, column.floor, column.summary, column.hierarchy)
@@ -169,7 +169,7 @@ def _line_summary(column: RecodedColumn, domain: Domain, codes: Codes) -> Column
 
 
 def _move_cuts(cuts: Cuts, grown: list[Growth]) -> Cuts:
-    """Return a tree whose cuts stand right before the first known value behind them; so do the runs of a set."""
+    """Move each cut to the position right before the known value that follows it; the runs of sets likewise."""
     cut, size = cuts.cut.copy(), len(cuts.members[0]) - 1 if cuts.members is not None else 0
     axis_of = np.zeros(size, dtype=np.int64)
     axis_of[-1 - cuts.cut[(cuts.axis >= 0) & (cuts.cut < 0)]] = cuts.axis[(cuts.axis >= 0) & (cuts.cut < 0)]
@@ -313,7 +313,7 @@ def keep_column(column: RecodedColumn, domain: Domain, codes: Codes, groups: Cod
 
 
 def _ranks(column: RecodedColumn, ancestors: Codes, codes: Codes) -> Codes:
-    """Return an order in which known values keep their order and every node is one run.
+    """Rank old and new values so that known ones keep their order and each node is one run.
 
     A new value follows the last known one of the lowest node that has any; uncovered values come last.
     """
@@ -366,7 +366,7 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
 def _summary(
     column: RecodedColumn, bound: _BoundHierarchy, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
 ) -> ColumnSummary:
-    """Return what is published: the nodes of the recoding with the ranks that they cover now, and new ones."""
+    """Return the published nodes with the ranks that they now cover, including new nodes."""
     order = np.argsort(ranks)
     low, high = np.empty(len(levels), dtype=np.int32), np.empty(len(levels), dtype=np.int32)
     for level in np.unique(levels).tolist():

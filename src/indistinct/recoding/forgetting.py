@@ -190,7 +190,7 @@ def _value_in_node(column: RecodedColumn, index: int | None) -> object:
 
 
 def _candidates(column: RecodedColumn, label: str, level: int) -> Iterator[Any]:
-    """Yield values that may lie in a node: its label, declared leaves, the ends of its range, and zero."""
+    """Yield values that may belong to a node: its label, declared leaves, the ends of its range, and zero."""
     yield label
     declared = table_of_values(column.hierarchy)
     for row in () if declared is None else declared.rows:

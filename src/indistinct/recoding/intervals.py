@@ -24,7 +24,7 @@ class RangeColumn:
 
 
 def range_column(column: pa.ChunkedArray, name: str) -> RangeColumn | None:
-    """Return a column whose labels are all numbers or dates, or ranges of them; None for any other one."""
+    """Parse a column whose labels are numbers or dates, or ranges of them; None for any other column."""
     book = codebook_of(pa.table({name: column}), columns=[name])
     entries = book.entries
     kind = book.kinds.get(name, Kind.TEXT)

@@ -38,7 +38,7 @@ AnyRecoding = TypeVar("AnyRecoding", bound=Recoding)
 
 
 def require_free_names(schema: Schema) -> None:
-    """Raise where a column that the table has already would be made of a range."""
+    """Raise if a column made of a range would have the name of an existing column."""
     made = [name + end for name in schema.quasi for end in (FROM, TO, MISSING)]
     taken = [name for name in made if name in schema.columns]
     if taken:

@@ -148,7 +148,7 @@ def recoding_of(given: Recoding | str | Path) -> Recoding:
 
 
 def arrays_path(path: str | Path) -> Path:
-    """Return where the arrays of a large recoding lie.
+    """Return the path of the arrays of a large recoding.
 
     >>> arrays_path("recoding.json").name
     'recoding.json.arrow'

@@ -49,7 +49,7 @@ class StoredPart:
     sets: KeySets | None = None
 
     def arrays(self) -> dict[str, Codes]:
-        """Return what is stored, by name; the arrays of sets only where there are some."""
+        """Return the stored arrays by name; those of sets only if there are sets."""
         found = {name: getattr(self, name) for name in KINDS}
         if self.sets is not None:
             found |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
@@ -116,7 +116,7 @@ class PartStore:
 
     @classmethod
     def open(cls, path: Path, *, parts: int, columns: int) -> "PartStore":
-        """Return the parts that lie in an ordinary file; raise `InputError` if its end does not say that they do."""
+        """Open the parts in a file; raise `InputError` if its end does not mark it as such a file."""
         check_ordinary(path)
         store = cls(path.open("rb"), parts, columns, path.absolute())
         try:
@@ -226,7 +226,7 @@ class PartWriter:
         self.parts += 1
 
     def stored(self, columns: int) -> PartStore:
-        """Return what was written; nothing more can be added."""
+        """Close the writer and return the stored parts."""
         with disk_errors():
             self.writer.close()
             self.file.flush()

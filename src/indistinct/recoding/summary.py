@@ -112,7 +112,7 @@ class ColumnSummary:
 def tight_bounds(
     column: QuasiColumn, ranks: Codes, *, class_ids: Codes, classes: int, starts: Codes | None = None
 ) -> Bounds:
-    """Return the ranks that the rows of each class reach; `starts` are the first of each, if they stand together."""
+    """Return the lowest and highest rank of each class; `starts` are the first rows if rows are sorted by class."""
     if starts is not None and not floor_of(column):
         low, high = (reach.reduceat(ranks, starts).astype(np.int32) for reach in (np.minimum, np.maximum))
         return Bounds(low, high, np.zeros(classes, dtype=bool))
@@ -414,7 +414,7 @@ def raw_values(domain: Domain, codes: Codes) -> pa.Array:
 
 
 def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
-    """Return ranges that reach to the next cut, so that they cover what lies between known values and beyond them.
+    """Widen ranges up to the next cut, so that they also cover values between and beyond the known ones.
 
     A range ends before the first value behind the cut. Whole numbers and days name the last one before it.
     """

@@ -71,7 +71,7 @@ class Transformation:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Return the ways in which the column is transformed; bounds and rounding of numbers are one."""
+        """Return the kinds of masking of the column; bounds and rounding of numbers count as one."""
         numbers = [name for name in ("round", "top", "bottom") if getattr(self, name) is not None]
         others = [name for name in ("truncate", "level", "clear") if getattr(self, name) is not None]
         return (*(["/".join(numbers)] if numbers else []), *others)
@@ -82,13 +82,13 @@ class Transformation:
         return self.round is not None and float(self.round).is_integer()
 
     def options(self) -> dict[str, Any]:
-        """Return what is declared, as a policy has it."""
+        """Return the declared options in the form of a policy."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "hierarchy"}
         numbers = {name: _plain_number(value) for name, value in given.items() if value is not None}
         return {**numbers, **({"clear": True} if self.clear == "all" else {})}
 
     def spec(self) -> str:
-        """Return the transformation as a flag spells it."""
+        """Write the masking as a flag takes it."""
         return ",".join(name if value is True else f"{name}:{value}" for name, value in self.options().items())
 
 
@@ -108,7 +108,7 @@ def transformation_from_options(options: Mapping[str, Any]) -> Transformation:
 
 
 def parse_transformation(text: str) -> Transformation:
-    """Return the transformation that a flag spells.
+    """Parse the masking of a flag.
 
     >>> parse_transformation("bottom:0,top:90").options()
     {'top': 90, 'bottom': 0}
@@ -253,7 +253,7 @@ class Transformed:
 def transformed_columns(
     transformations: Mapping[str, Transformation], types: Mapping[str, pa.DataType], distinct: Distinct
 ) -> Transformed:
-    """Return what transforms the columns of a table of these types; `distinct` is asked where values must be known.
+    """Prepare the masking of a table's columns; `distinct` returns a column's values where they must be known.
 
     Raises `InputError` where a column is not what its transformation is for.
     """
@@ -346,7 +346,7 @@ def _presence(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _truncate_moments(column: pa.ChunkedArray, period: str) -> pa.ChunkedArray:
-    """Return the first day of the period in which the clock on the wall showed each moment."""
+    """Return the first day of the period of each moment, in local time."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         column = pc.local_timestamp(column)
@@ -415,7 +415,7 @@ def _domain(name: str, values: pa.ChunkedArray) -> Domain:
 
 
 def _on_level(domain: Domain, level: int, hierarchy: Hierarchy) -> Change:
-    """Return what looks the label of each value up; one that was not there before is an error, and never published."""
+    """Return a function that replaces values by labels; it raises for a value that was not there before."""
     taxonomy, name = hierarchy.bind(domain), domain.column
     if level > taxonomy.height:
         raise InputError(

@@ -42,7 +42,7 @@ MAX_CODE, MAX_ROWS = 2**31 - 1, 2**53
 
 
 def check_recoding(recoding: Recoding) -> None:
-    """Raise `InputError` unless a recoding is consistent; what it promises is for verification to judge."""
+    """Raise `InputError` unless a recoding is consistent. Verification judges its privacy guarantee."""
     _check_roles(recoding)
     for column in recoding.columns:
         _check_column(column)
@@ -320,7 +320,7 @@ def _check_shape(name: str, part: Array, shape: tuple[int, ...], *, kinds: str =
 
 
 def _check_top(recoding: ByPart) -> None:
-    """Raise unless the upper cuts of a recoding by parts are a tree whose leaves are its parts."""
+    """Raise unless the upper cuts of a recoding by parts form a tree with the parts as its leaves."""
     top = recoding.top
     if top is None:
         return

@@ -56,7 +56,7 @@ class Fit:
 
     @property
     def unit(self) -> str:
-        """Return what `members` are."""
+        """Return the unit of `members`: rows or people."""
         return self.counted.frequencies.classes.unit
 
     @property
@@ -70,7 +70,7 @@ class Fit:
         return 0 if self.without is None else self.counted.frequencies.classes.members_of(self.without)
 
     def describe(self) -> str:
-        """Return how many rows of which columns are not covered, without values."""
+        """Describe the uncovered rows by column, without values."""
         template, counts = self.described()
         return Sentence(template, **counts)
 
@@ -155,7 +155,7 @@ def _own_domains(engine: Engine, source: Source, names: tuple[str, ...]) -> Mapp
 
 
 def _with_gaps(counted: Counted, larger: Extended) -> Fit:
-    """Return a fit in which cells that nothing covers are suppressed, and what they are."""
+    """Suppress the cells that no class covers, and count them by column."""
     cells, recoding = counted.frequencies, larger.recoding
     gaps, blamed = gaps_of(cells, recoding), np.zeros(len(cells), dtype=bool)
     uncovered, values = {}, []
@@ -187,7 +187,7 @@ def repair(found: Fit, model: Model) -> Repair:
 
 
 def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignment, tuple[str, ...]]:
-    """Return what is published of a table within a budget of rows, or people, and what readers must know of it.
+    """Return what is published within the suppression limit, with warnings; raise if the limit is exceeded.
 
     Raises `UnseenValueError` where what is not covered exceeds the budget. Classes that break the model stay where
     suppressing them would exceed it: verification then refuses the release.
@@ -232,7 +232,7 @@ def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
 
 
 def _advice(found: Fit, model: Model) -> tuple[str, float | None]:
-    """Return what to suppress in words, and the share that would do, if there is one."""
+    """Return the advice on suppression in words, and the share that suffices if there is one."""
     repaired = repair(found, model)
     if repaired.assignment is None:
         return "no row would be left that satisfies the model", None
@@ -253,7 +253,7 @@ def within_budget(error: InfeasibleError, found: Fit, model: Model) -> Infeasibl
 
 
 def explain_failure(error: VerificationError, found: Fit, model: Model) -> VerificationError:
-    """Return the error of a release that breaks its promise with what fails and what would repair it.
+    """Extend the error of a release that fails verification by what fails and what would repair it.
 
     One that fails only together with earlier releases says so already.
     """

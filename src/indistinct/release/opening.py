@@ -95,7 +95,7 @@ class OpenedTables:
         return count_buckets(count, buckets, schema, rows=rows, reference=reference, light=light)
 
     def links(self, schema: Schema) -> Links | None:
-        """Return what links people to sensitive values across slices; None where everything in a row stays together."""
+        """Return the links between people and sensitive values across slices; None for a release in classes."""
         return None if self.structure.buckets is None else self.in_buckets(schema).links
 
     @property
@@ -110,7 +110,7 @@ class OpenedTables:
 
     @property
     def untyped(self) -> bool:
-        """Whether the release is a file that does not tell empty text from missing."""
+        """Whether the release is a file that cannot distinguish empty text from missing."""
         files = self.sources[MAIN].files
         return self.text or any(path.suffix.lower() in (*LABELLED, *SHEETS) for path in files)
 
@@ -127,7 +127,7 @@ class OpenedTables:
 
     @property
     def apart(self) -> Path | None:
-        """Where the table of sensitive values lies, if it is a file of its own."""
+        """Path of the table of sensitive values, if it is a file of its own."""
         return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
 
 
@@ -263,7 +263,7 @@ def certificate_in_comment(source: Source) -> dict[str, Any] | None:
 
 
 def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
-    """Return whether a certificate speaks of the files next to it; where there is none, nothing is wrong."""
+    """Return whether a certificate has the digests of the files next to it; without a certificate this is true."""
     if certificate is None:
         return True
     others = certificate.get("other_digests")
@@ -272,7 +272,7 @@ def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path
 
 
 def certified_structure(certificate: Mapping[str, Any] | None) -> Structure:
-    """Return the structure of a release as its certificate tells it; without one that is the structure of classes."""
+    """Return the structure of a release that its certificate states; without one, that of classes."""
     fields = certificate or {}
     columns = fields.get("columns")
     slices = map(_names, columns) if isinstance(columns, list) else ()
@@ -292,7 +292,7 @@ def read_release(
     where: Mapping[str, Any] | None = None,
     by_certificate: bool = False,
 ) -> Source | BucketTable:
-    """Return what lies at a place: a table in classes, or a release in buckets.
+    """Open a release: a table in classes, or the tables of buckets.
 
     A file is in buckets where the algorithm makes such, or, with `by_certificate`, where its certificate says so: a
     verifier never trusts it with that. The certificate also tells the columns that a search found. What was promised is
@@ -354,7 +354,7 @@ def require_original(structure: Structure, columns: Sequence[str]) -> None:
 
 
 def read_alike(path: Path, original: Table) -> Table:
-    """Return another table about people, read as an original was, as far as both have the same columns."""
+    """Open another table about people with the reading options of an original, for the columns of both."""
     present = columns_in(path, original.reading) if path.is_file() else ()
     kinds = original.kinds
     shared = {kinds[name] for name in present if name in kinds}
@@ -376,7 +376,7 @@ def _open(
 
 
 def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Reading:
-    """Return what a reading says of the columns that are there; some are text as well."""
+    """Limit reading options to the columns that are present; the columns `also` are read as text."""
     text = tuple(name for name in dict.fromkeys((*reading.text, *also)) if name in present)
     typed = set(present) - set(text)
     return replace(

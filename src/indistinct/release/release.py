@@ -103,7 +103,7 @@ class Release(Result):
 
     @classmethod
     def advise(cls, _given: object) -> str:
-        """Return what to give in place of something that is no release."""
+        """Return the hint for a value that is not a release."""
         return "give what `anonymize` returned, or ind.published(table, schema=…) for a published table"
 
     def __repr__(self) -> str:
@@ -252,7 +252,7 @@ class Release(Result):
 
     @with_checked_arguments
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the recoding as JSON, readable by its owner alone: it holds original values.
+        """Write the recoding as JSON, readable by its owner alone because it contains original values.
 
         The arrays of a large one go to a second file: that of `recoding.json` is `recoding.json.arrow`.
         """
@@ -270,7 +270,7 @@ def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.
 
 
 def _to_pandas(table: pa.Table) -> Any:
-    """Return a frame in which whole numbers stay whole where some are missing."""
+    """Convert to pandas with nullable integers, so that whole numbers stay whole where some are missing."""
     import pandas
 
     make: Any = pandas.array
@@ -440,7 +440,7 @@ def make_release(draft: Draft, destination: Destination) -> Release:
 def with_columns(
     writing: Writing, labels: Mapping[str, ColumnLabels], transformations: Mapping[str, Transformation]
 ) -> Writing:
-    """Return how a release is written, with what is known of its columns."""
+    """Return the writing options with labels and rounding of columns."""
     whole = frozenset(name for name, each in transformations.items() if each.rounds_to_whole)
     return replace(writing, labels=labels, whole=whole)
 

@@ -49,7 +49,7 @@ def view_of(
     domains: Mapping[str, Domain],
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> View:
-    """Return the view of a release over the values of its original, whose columns have these `domains`.
+    """Read a release over the values of its original, given by `domains`.
 
     `hierarchies` are those that published labels come from. Raises `InputError` for values that the original cannot
     have, and for means, which do not say what they cover.

@@ -245,7 +245,7 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
 
 
 def _enough(facts: Facts) -> int:
-    """Return the number of rows from which on one percent is at least the smallest count of people."""
+    """Return the number of rows of which one percent is at least the smallest count of people."""
     return round(max(facts.subject.smallest, 1) / ROUNDING_STEP)
 
 

@@ -78,7 +78,7 @@ class Report:
         return bool(self.content.documents.get("certificate", {}).get("holds"))
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the page, whole or not at all; an internal one can be read by its owner alone. Return the path."""
+        """Write the page atomically and return the path; an internal one is readable by its owner alone."""
         write_atomically(path, filled(self.html), overwrite=overwrite, private=self.edition == "internal")
         return Path(path)
 

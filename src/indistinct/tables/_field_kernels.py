@@ -128,7 +128,7 @@ def zeros(word):
 
 @jit
 def behind_quotes(data, at, stop):
-    """Return where a quoted field ends; `stop` if it contains a line break or does not end."""
+    """Return the position after a quoted field; `stop` if it contains a line break or does not end."""
     at += ONE
     while at < stop:
         byte = data[at]

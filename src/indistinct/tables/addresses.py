@@ -92,7 +92,7 @@ def without_credentials(place: str | Path) -> str:
 
 
 def name_of(address: str) -> str:
-    """Return the file name of an address, whose suffix determines how it is read.
+    """Return the file name in an address; its suffix determines how the file is read.
 
     >>> name_of("https://host/folder/a.csv?token=x/y.parquet")
     'a.csv'
@@ -324,7 +324,7 @@ SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
 
 
 def looks_like_an_address(text: str) -> bool:
-    """Return whether a text that is no existing path may have been meant as the address of a database."""
+    """Return whether a text that is not an existing path looks like the address of a database."""
     return SECRETS.search(text) is not None
 
 

@@ -45,7 +45,7 @@ def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]
 
 
 def _read_number(read: Callable[[int], bytes], byte: bytes, *, most: int) -> int:
-    """Return a number of at most `most` groups of seven bits, lowest first, of which `byte` was read already."""
+    """Read a number of at most `most` groups of seven bits, lowest first; `byte` is the first of them."""
     number = 0
     for group in range(most):
         if not byte:

@@ -87,7 +87,7 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
 
 
 def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
-    """Return a note on a file whose encoding was not declared and is not UTF-8."""
+    """Return a note if the encoding of a file was guessed."""
     if encoding not in GUESSES:
         return ()
     with open_bytes(path) as file:
@@ -178,7 +178,7 @@ def _check_layout(
 
 
 def _line_end(text: str, start: int) -> int:
-    """Return where the line that begins at `start` ends, or the length of the text."""
+    """Return the position of the end of the line that begins at `start`."""
     ends = [end for mark in "\r\n" if (end := text.find(mark, start)) >= 0]
     return min(ends, default=len(text))
 

@@ -168,7 +168,7 @@ class Domain:
 
 
 def kind_of(kind: pa.DataType) -> Kind:
-    """Return how values of an Arrow type are compared."""
+    """Return whether values of an Arrow type are numbers, dates or texts."""
     if isinstance(kind, pa.DictionaryType):
         kind = kind.value_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -243,7 +243,7 @@ def one_to_one(kind: pa.DataType) -> bool:
 
 
 def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a dictionary column whose index type has room for one more code, that of missing."""
+    """Widen the index type of a dictionary column if it has no free code for missing values."""
     index = column.type.index_type
     most = np.iinfo(index.to_pandas_dtype()).max
     roomy = all(len(chunk.dictionary) < most for chunk in column.chunks)

@@ -155,7 +155,7 @@ class TypeEvidence:
         return reading.dates if declared is None else ()
 
     def decide(self) -> "Plan":
-        """Return how the column is read, once all texts were seen."""
+        """Decide the type and format of the column, after all texts were seen."""
         declared, marks = self.reading.types.get(self.name), marks_of(self.name, self.reading, framed=self.framed)
         if self.stays_text:
             return Plan(self, None)

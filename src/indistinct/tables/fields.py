@@ -95,7 +95,7 @@ class _Room:
 
 
 def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
-    """Return where the rows of each thread begin, and the end of the last; None where a line is too long."""
+    """Divide the rows of a file among threads, as positions; None where a line is too long."""
     bounds = [begin]
     with path.open("rb", buffering=0) as file:
         for part in range(1, workers()):

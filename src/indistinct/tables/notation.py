@@ -358,7 +358,7 @@ def _any_time(texts: pa.Array, end: str) -> bool:
 
 
 def _numbers(texts: pa.Array) -> Notation | None:
-    """Return the separators with which nearly all texts are numbers, and of which at least one occurs."""
+    """Return the decimal and thousands separators with which nearly all texts are numbers; None if neither occurs."""
     if _enough(_valid(plain_numbers(texts, None, None)), len(texts)):
         return None  # computer notation: a mixture or a code, which is handled elsewhere
     for decimal, thousands in NUMBERS:

@@ -295,7 +295,7 @@ def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
 
 
 def delimited_reading(path: Path, reading: Reading) -> Reading:
-    """Return how a text file is read: a .tsv file has tabs, unless something else is declared."""
+    """Return the reading of a text file: a .tsv file has tabs unless another delimiter is declared."""
     tabs = reading.delimiter is None and kind_of_file(path) == ".tsv"
     return replace(reading, delimiter="\t") if tabs else reading
 

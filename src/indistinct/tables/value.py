@@ -146,7 +146,7 @@ class SourceDetails:
 
     @property
     def kinds(self: _Typed) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
         return {column.name: kind_of(column.type) for column in self.arrow}
 
     @property

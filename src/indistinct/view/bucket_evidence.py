@@ -81,7 +81,7 @@ def _slice(names: tuple[str, ...], frequencies: FrequencySet, *, bucketed: bool 
 
 
 def _of_tables(count: Count, buckets: Buckets, rows: int, *, light: bool) -> tuple[list[Slice], Mapping[str, Domain]]:
-    """Return the slices of two tables: what is known, and the sensitive values that stand apart."""
+    """Return the slices of a release in two tables: the known columns, and the separate sensitive values."""
     known, hidden = buckets.slices
     wanted = known if light else (BUCKET, *known)
     main = count(MAIN, Request((BUCKET,), groupings=[wanted], published=True))
@@ -112,7 +112,7 @@ def _of_tables(count: Count, buckets: Buckets, rows: int, *, light: bool) -> tup
 
 
 def _of_multisets(count: Count, buckets: Buckets, schema: Schema) -> tuple[list[Slice], Mapping[str, Domain]]:
-    """Return the slices of multisets: rows that show the same ones are a bucket, and a multiset tells its values."""
+    """Return the slices of a release with multisets: rows with the same multisets are a bucket."""
     attributes = [name for names in buckets.slices for name in names if name not in schema.sensitive]
     keys = tuple((name,) for name in schema.sensitive)
     counted = count(MAIN, Request(tuple(attributes), keys, published=True))
@@ -244,7 +244,7 @@ class BucketEvidence:
         return Classes(sizes, histograms)
 
     def rejoined(self) -> dict[tuple[str, ...], int]:
-        """Return how many rows are alone in their bucket with the attributes that two slices share, where any are."""
+        """Return, for shared attributes of two slices, the number of rows that are unique on them in their bucket."""
         found = {}
         for join in self.links.joins if share_attributes(self.structure.slices) else ():
             parent = self.slices[join.parent]
@@ -284,7 +284,7 @@ class BucketEvidence:
         return found
 
     def preserved(self) -> int:
-        """Return how many rows of slices are not those of the original, as far as values are not generalized."""
+        """Return the number of rows of slices that differ from the original; generalized values are not compared."""
         changed = 0
         for each in self.slices:
             names = [name for name in each.names if name not in self.structure.generalized]
@@ -369,7 +369,7 @@ class BucketEvidence:
         return {name: shown.vectors[:, index] for index, name in enumerate(names)}, shown.counts
 
     def _expected(self, some: Sequence[int], *, whole: bool) -> float:
-        """Return how many rows would equal one of the original's if the slices were permuted anew."""
+        """Return the expected number of rows equal to an original row after a new permutation of the slices."""
         joins = joins_of([self.slices[index].names for index in some])
         parts = [(index, self.slices[index].names) for index in some]
         parts += [(some[join.parent], join.shared) for join in joins if join.shared]

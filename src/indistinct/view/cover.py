@@ -40,7 +40,7 @@ class Cover:
         return self.sum_runs(self.high - self.low + 1)
 
     def sum_runs(self, runs: Codes) -> Codes:
-        """Return the sum of a number of each run over the runs of each entry, of which some may have none."""
+        """Sum a number per run over the runs of each entry; an entry may have no run."""
         running = np.concatenate([[0], np.cumsum(runs)])
         return running[self.indptr[1:]] - running[self.indptr[:-1]]
 
@@ -119,7 +119,7 @@ class Cover:
         return np.asarray(by_run[self.indptr[1:]] - by_run[self.indptr[:-1]])
 
     def spread(self, weights: Floats, size: int) -> Codes:
-        """Return what each of `size` codes gets if every entry gives its weight to each code that it covers.
+        """Sum, for each of `size` codes, the weights of the entries that cover it.
 
         A code that nothing covers gets nothing at all, and none gets less, whatever rounding does to running sums.
         """
@@ -135,7 +135,7 @@ class Cover:
 
 
 def cover_of_codes(indptr: Codes, codes: Codes) -> Cover:
-    """Return the runs of codes that stand entry by entry, ascending in each."""
+    """Convert ascending codes of each entry to runs."""
     fresh = np.ones(len(codes), dtype=bool)
     fresh[1:] = np.diff(codes) != 1
     fresh[indptr[:-1][np.diff(indptr) > 0]] = True
@@ -167,7 +167,7 @@ def joined_covers(parts: Sequence[tuple[Codes, Cover]], size: int) -> Cover:
 
 
 def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Codes:
-    """Return the one class whose published values cover each cell, -1 for a cell that none covers."""
+    """Return the class whose published values cover each cell, -1 for uncovered cells; raise if several cover it."""
     cells, classes = pairs_of_cells(frequencies, covers)
     doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
     if doubtful:

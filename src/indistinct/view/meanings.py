@@ -82,7 +82,7 @@ def node_of(meaning: Meaning) -> Node | None:
 
 
 def has_ends_between_values(meaning: Meaning) -> bool:
-    """Return whether a published value is a range whose ends are no values of the column."""
+    """Return whether a published value is a range whose ends are not values of the column."""
     return isinstance(meaning, Span) and meaning.ends is not None
 
 
@@ -107,7 +107,7 @@ class Vocabulary:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether values are names, so that no end of a range lies between two of them."""
+        """Whether values are names, so that a range cannot end between two of them."""
         return self.column.domain.declared or self.column.textual
 
     @cached_property
@@ -116,12 +116,12 @@ class Vocabulary:
         return bool(pa.types.is_float32(self.column.domain.values.type))
 
     def code(self, text: str) -> int | None:
-        """Return the code of the value that a text spells, None where it spells none of the column."""
+        """Return the code of a value given as text, None if the column does not have it."""
         code = self.codes.get(text)
         return self.codes.get(self.parse(text)) if code is None else code
 
     def parse(self, text: str) -> End | None:
-        """Return the number or the date that a text spells; a float32 may have the digits of a float64."""
+        """Parse a number or a date of this column; float32 values may be written with the digits of a float64."""
         if self.kind is Kind.TEXT:
             return None
         value = parse_value(text, self.kind)
@@ -145,7 +145,7 @@ class Vocabulary:
 
     @cached_property
     def numbers(self) -> Codes:
-        """The values that are known, as numbers of their own type; of dates where they lie on a line."""
+        """The known values as numbers of their own type; dates as positions."""
         values = self.column.domain.values
         if pa.types.is_decimal(values.type):
             return np.array(values.to_pylist(), dtype=object)
@@ -154,7 +154,7 @@ class Vocabulary:
         return self.column.positions[self.column.domain.missing :]
 
     def count_before(self, end: End, *, reached: bool = False) -> int:
-        """Return how many values lie before an end, or up to it where it is `reached`.
+        """Count the values before an end, or up to it if it is `reached`.
 
         A line has places of double precision: large whole numbers share one, and a narrow float differs from its
         decimal text.
@@ -195,7 +195,7 @@ def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
 
 
 def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> Meaning | None:
-    """Return what a published text, or two bounds, cover; None if they cannot be read."""
+    """Return the values that a published text, or two bounds, cover; None if they cannot be read."""
     if more:
         return _between(vocabulary, text, *more)
     column, codes = vocabulary.column, vocabulary.codes
@@ -226,14 +226,14 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
 
 
 def _look_up(vocabulary: Vocabulary, key: Hashable) -> Meaning | None:
-    """Return the value or the node that a text, or what it spells, is."""
+    """Return the value or the node with this label."""
     if key in vocabulary.codes:
         return _raw(vocabulary.column, vocabulary.codes[key])
     return Node(*vocabulary.nodes[key]) if key in vocabulary.nodes else None
 
 
 def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
-    """Return what published ends cover: the lowest value, the highest one, and whether some are missing."""
+    """Return the values between two published ends; the third column says whether some are missing."""
     column = vocabulary.column
     if missing in _MISSING:
         return _between_open_ends(vocabulary, first or "", last or "", missing)
@@ -247,7 +247,7 @@ def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missin
 
 
 def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
-    """Return what two ends cover, each of which may be open; `missing` says of how many rows there is no value."""
+    """Return the values between two ends, each of which may be open; `missing` is one of none, some, all."""
     column, absent = vocabulary.column, _MISSING[missing]
     if absent and not column.domain.missing:
         return None
@@ -266,7 +266,7 @@ def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: s
 
 
 def _ends_on_line(low: End | None, high: End | float | None) -> tuple[float, float]:
-    """Return where two ends lie on a line, beyond which an open one lies."""
+    """Return two ends as floats; open ends are infinite."""
     return -np.inf if low is None else place_on_line(low), np.inf if high is None else place_on_line(high)
 
 
@@ -322,7 +322,7 @@ def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = F
 
 
 def _fit_span(column: QuasiColumn, span: Span) -> Meaning:
-    """Return a span in the form in which a column's loss is measured."""
+    """Convert a span to the form in which the column's loss is measured."""
     if column.ranged or (span.ends is None and not column.tree and span.low < span.high):
         return span  # a range of texts is measured as a set, but need not be one
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))

@@ -11,7 +11,7 @@ from indistinct.view.value import Ranges
 
 
 def ranges_of(shown: Sequence[Texts], kind: Kind, line: Floats) -> Ranges:
-    """Return where published ranges lie; open ends are those of the line, and so are both of a star."""
+    """Return published ranges as floats; open ends and stars get the ends of the line."""
     whole = bool((line == np.floor(line)).all())
     low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)
     for place, texts in enumerate(shown):

@@ -45,7 +45,7 @@ def read_back(
     counts: Codes | None = None,
     read: "Sequence[ReadColumn] | None" = None,
 ) -> Assignment:
-    """Return what a published table makes of the original one, whose cells are `frequencies`.
+    """Read a published table as an assignment of the original cells `frequencies`.
 
     Row `i` of the table counts as `counts[i]` rows, by default one. `read` has the columns where they were read
     already.
@@ -90,7 +90,7 @@ class ReadColumn:
 
 
 def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> ReadColumn:
-    """Return what each distinct value of a published quasi-identifier means; raise `InputError` for other values."""
+    """Parse each distinct value of a published quasi-identifier; raise `InputError` for values that cannot be read."""
     names = output_names(published.column_names, column.name, schema)
     outputs, codes = _distinct_outputs([_encode_column(published, name) for name in names])
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
@@ -105,7 +105,7 @@ def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> Rea
 
 
 def read_columns(published: pa.Table, columns: Sequence[QuasiColumn], schema: Schema) -> list[ReadColumn]:
-    """Return what the published values of several quasi-identifiers mean; raise `InputError` for other values."""
+    """Parse the published values of several quasi-identifiers; raise `InputError` for values that cannot be read."""
     return [read_column(published, column, schema) for column in columns]
 
 
@@ -248,7 +248,7 @@ def _histogram_of_each(column: Encoded, counts: Codes) -> Histogram:
 
 
 def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
-    """Measure what published values cover, each by the way in which a recoding would have summarized it."""
+    """Measure what published values cover, in the way a recoding would have summarized them."""
     parts = np.zeros((4, len(read.meanings)))
     spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
     nodes = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}

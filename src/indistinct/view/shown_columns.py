@@ -115,7 +115,7 @@ def _labels(
 
 
 def _incomplete(labels: ShownColumn, shown: list[Texts]) -> ShownColumn:
-    """Return what is known of values that were read without the original: between ends that are not open."""
+    """Mark the values that an incomplete view cannot bound: stars, and ranges with open ends."""
     if labels.kind is Kind.TEXT:
         ranges = [text[0] is not None and text[0].startswith("[") and " .. " in text[0] for text in shown]
         unknown = np.array([text[0] == ROOT for text in shown], dtype=bool) | np.array(ranges, dtype=bool)
@@ -135,7 +135,7 @@ def _incomplete(labels: ShownColumn, shown: list[Texts]) -> ShownColumn:
 def _by_itself(
     table: pa.Table, names: list[str], name: str, hierarchy: Hierarchy | None, constants: Iterable[str]
 ) -> QuasiColumn:
-    """Return a column with the values that a published table and its hierarchy tell."""
+    """Build a column from the values that a published table and its hierarchy contain."""
     beside = (f"{name}_mean", name + MISSING)
     texts = [text for each in names if each not in beside for text in _distinct(table[each])]
     missing = any(_is_absent(text) for text in texts if text is not None or names[0] != name + FROM)

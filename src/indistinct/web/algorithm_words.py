@@ -23,7 +23,7 @@ OTHERS = "Of other packages"
 
 
 def title_of(name: str) -> str:
-    """Return a plain title with the name of an algorithm behind it; one of another package has its name alone.
+    """Return the title of an algorithm followed by its name; algorithms of other packages have only their name.
 
     >>> title_of("mondrian")
     'Ranges that fit parts of the table (mondrian)'
@@ -49,7 +49,7 @@ def title_of_spelled(spelled: str | None) -> str:
 
 
 def words_of_algorithm(kind: type[Algorithm]) -> AlgorithmWords:
-    """Return how an algorithm is presented; one of another package by the first line of its docstring."""
+    """Return the texts about an algorithm; those of other packages are taken from its docstring."""
     return kind.words or AlgorithmWords(kind.name, (kind.__doc__ or kind.name).strip().partition("\n")[0])
 
 

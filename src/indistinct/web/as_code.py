@@ -80,7 +80,7 @@ def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None
 
 
 def _promising(policy: Policy, private: Path) -> Policy:
-    """Return a policy that can be run; raise for one that promises nothing."""
+    """Return a policy that can be run; raise if it has no privacy guarantee."""
     if not policy.models and policy.algorithm.promise() is None:
         raise PolicyError(NO_PROMISE, hint=SAY_WHAT_HOLDS)
     return portable(policy, private)
@@ -97,7 +97,7 @@ def _table(policy: Policy) -> str:
 
 
 def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Policy:
-    """Return a policy whose paths start at the folder of its table, or at `base`.
+    """Return a policy with paths relative to the folder of its table, or to `base`.
 
     Uploads are in the `private` folder of the page: they are named by their file names alone, as if they were in the
     folder of the table, and an uploaded hierarchy is written into the policy. The release goes to the same folder.

@@ -99,11 +99,11 @@ class Background:
         self._touch()
 
     def error_of(self, chore: Chore) -> TaskError | None:
-        """Return how a chore failed, or that it was stopped; None where it did not."""
+        """Return the error of a chore, or that it was stopped; None if it did not fail."""
         return self.error_under(chore.name, chore.rests_on)
 
     def error_under(self, name: str, rests_on: Any) -> TaskError | None:
-        """Return how the chore of a name failed for what it rests on, or that it was stopped; None where it did not."""
+        """Return the error of the named chore for these inputs, or that it was stopped; None if it did not fail."""
         ended = self._ended.get(name)
         return ended[1] if ended is not None and ended[0].rests_on == rests_on else None
 

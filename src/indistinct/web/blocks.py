@@ -55,7 +55,7 @@ def draw_list(items: Sequence[str]) -> None:
 
 
 def draw_asked(requests: Sequence[tuple[str, Sequence[str], str]]) -> None:
-    """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
+    """Draw the request of a search: for each part its name, its sentences, and a link to its step."""
     with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
         parts.heading(ASKED, level=3)
         with parts.tag("dl", classes="facts"):

@@ -74,7 +74,7 @@ class PageFinding:
 
 
 def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:
-    """Return what is to be decided about columns: those that point at rows, and those that no model protects."""
+    """Return findings on columns: those with identifying values, and those that no model protects."""
     found = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
@@ -102,7 +102,7 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
 
 
 def find_against_profile(policy: Policy, asked: Sequence[Model]) -> list[PageFinding]:
-    """Return that smaller classes are asked for than the profile takes, with what settles it.
+    """Return a finding if the requested class size is below that of the profile.
 
     `asked` are the models that the profile asks for.
     """
@@ -137,7 +137,7 @@ def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Pa
 
 
 def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
-    """Yield what would publish less of a column that is not generalized."""
+    """Yield remedies that publish less of a column that is not generalized."""
     name = column["name"]
     if column.get("coarser") and not is_number_of_a_case(column, looked["rows"]):
         coarser = Transformation(**column["coarser"])
@@ -176,7 +176,7 @@ def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, start
 
 
 def _in_words(name: str, coarser: Transformation) -> str:
-    """Return what a transformation does, as a button says it.
+    """Return the words of a button that applies a masking.
 
     >>> _in_words("cost", Transformation(round=500, top=30_000))
     'Round cost to 500, nothing above 30,000'
@@ -198,7 +198,7 @@ def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
 
 
 def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remedy]:
-    """Yield that classes have several values of columns; a model that asks for fewer gives way."""
+    """Yield a remedy that requires several values of columns in each class; weaker models are replaced."""
     asked = {each.sensitive: each.l for each in _models_of(policy, DistinctLDiversity)}
     missing = [name for name in names if asked.get(name, 0) < least]
     if missing:
@@ -272,7 +272,7 @@ class Situation:
 
 
 def remedies_for_line(line: Line, known: Situation) -> tuple[Remedy, ...]:
-    """Return what a click can do about a line of a verdict."""
+    """Return the remedies that a click can apply for a line of a verdict."""
     policy = known.policy
     match line.kind:
         case "smallest-class":
@@ -297,7 +297,7 @@ def _for_several_classes(known: Situation) -> Iterator[Remedy]:
 
 
 def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
-    """Yield what keeps a limit of the profile."""
+    """Yield remedies that satisfy a limit of the profile."""
     policy, limit = known.policy, known.limits.get(figure)
     if figure in ("highest", "average") and limit:
         yield from _larger_classes(policy, size_for(limit))
@@ -315,7 +315,7 @@ def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
 
 
 def size_for(risk: Any) -> int:
-    """Return the size of classes in which no risk is above a limit.
+    """Return the class size that keeps every risk within a limit.
 
     >>> size_for(0.09), size_for(0.2)
     (12, 5)
@@ -331,7 +331,7 @@ def _larger_classes(policy: Policy, size: int) -> Iterator[Remedy]:
 
 
 def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
-    """Yield other treatments of columns on which members are unique, or whose values name people."""
+    """Yield other treatments of columns with unique combinations or identifying values."""
     policy, looked, starter = known.policy, known.looked, known.starter
     names = [name for name in line.columns if name in policy.schema.columns]
     names = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
@@ -348,7 +348,7 @@ def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
 
 
 def _for_unmodified(known: Situation) -> Iterator[Remedy]:
-    """Yield what leaves no more members unique on unmodified columns than the profile allows."""
+    """Yield treatments of unmodified columns that reduce uniques to the limit of the profile."""
     policy, found = known.policy, known.treatments
     limit = known.limits.get("published_uniques") or 0.0
 
@@ -376,7 +376,7 @@ def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bo
 
 
 def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]:
-    """Yield what defends a release against an attack that succeeded; a column is dropped only where it `fails`."""
+    """Yield defenses against an attack that succeeded; dropping a column is offered only where it `fails`."""
     policy = known.policy
     if attack in TIGHT:
         regions = with_regions(policy.algorithm)
@@ -396,7 +396,7 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
 
 
 def with_regions(algorithm: Algorithm) -> Algorithm | None:
-    """Return an algorithm that shows whole regions, which tell nothing of the values at their ends; None if none does.
+    """Return the algorithm with whole regions, whose ends reveal no values; None if there is no such form.
 
     >>> from indistinct.spelling import spell
     >>> spell(with_regions(parse_algorithm("mondrian:choose=loss")))
@@ -413,7 +413,7 @@ def with_regions(algorithm: Algorithm) -> Algorithm | None:
 def find_in_verdict(
     verdict: Verdict, policy: Policy, looked: Inspected, starter: Policy, *, treatments: Treatments | None = None
 ) -> list[PageFinding]:
-    """Return what is open in a verdict, with what to do about it; the same change is offered once.
+    """Return the open lines of a verdict with remedies; each change is offered once.
 
     `treatments` are those that were counted on the rows of the release.
     """

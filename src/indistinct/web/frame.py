@@ -104,24 +104,24 @@ class Screen:
 
     @property
     def policy(self) -> Policy:
-        """The job as it stands; only for steps that are drawn when there is one."""
+        """The current job; only for steps that need one."""
         return self.session.require_job()
 
     def change(self, policy: Policy) -> None:
-        """Put a policy in place of the one that this tab shows."""
+        """Replace the policy shown in this tab."""
         self.session.change(policy, seen=self.seen)
 
     @property
     def tables(self) -> TablesJob:
-        """The job on several tables as it stands; only for steps that are drawn when there is one."""
+        """The current job on several tables; only for steps that need one."""
         return self.session.require_tables()
 
     def change_tables(self, job: TablesJob) -> None:
-        """Put a job on several tables in place of the one that this tab shows."""
+        """Replace the job on several tables shown in this tab."""
         self.session.change_tables(job, seen=self.seen)
 
     async def act(self, action: Callable[[], Any], *, at: str = "") -> None:
-        """Do what a control asks for, show an error at its field, and draw the step anew."""
+        """Run the action of a control, show an error at its field, and redraw the step."""
         self.errors = {}
         if self.session.ended:
             await self.draw()
@@ -156,7 +156,7 @@ class Screen:
         action: str = "",
         **options: Any,
     ) -> None:
-        """Draw a field whose text something takes; what it cannot take stays there with the reason, and blocks.
+        """Draw a text field; an invalid text stays in it with the error message, and blocks running.
 
         `key` tells the field from those of the same name about other columns, `about` says in words which one it is,
         `part` is the part of the job that it is about, and `action` the one action that it is about if not the job.
@@ -211,7 +211,7 @@ class Screen:
         return self.session.working or bool(self.session.refusals(action))
 
     async def draw(self, *, focus: str = "") -> None:
-        """Draw the step as things stand now."""
+        """Redraw the step."""
         places, page = self.places, self.places.step
         if page.is_deleted:
             return
@@ -398,7 +398,7 @@ async def _forget(place: Element, old: list[Element]) -> None:
 
 
 def _speak(client: Client, language: str) -> None:
-    """Let a page speak a language, and say so to screen readers."""
+    """Set the language of a page, also for screen readers."""
     speak(client, language)
     client.page = copy(client.page)  # one page object serves all browsers
     client.page.language = FRAMEWORK_LANGUAGES[language]
@@ -420,7 +420,7 @@ def _draw_languages(session: Session, now: str) -> None:
 
 
 def draw_way(step: Step, steps: tuple[Step, ...]) -> None:
-    """Draw links to some steps, of which one is shown."""
+    """Draw links to steps; the current one is marked."""
     for each in steps:
         with parts.tag("li"):
             parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)

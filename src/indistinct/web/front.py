@@ -48,7 +48,7 @@ class _Scale:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return where a value lies."""
+        """Return the position of a value on the axis."""
         low, high, value = (math.log(max(each, 1e-12)) if self.log else each for each in (self.low, self.high, value))
         return self.start + (self.end - self.start) * ((value - low) / (high - low) if high > low else 0.5)
 

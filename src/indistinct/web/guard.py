@@ -108,7 +108,7 @@ class Guard:
                 await self._app(scope, receive, send)
 
     def _refused(self, scope: Message) -> str | None:
-        """Return why a request is refused before anybody looks at what it wants."""
+        """Return why a request is refused by its host or origin, None if it is not."""
         hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return "host"
@@ -189,7 +189,7 @@ def _seal(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]
 
 
 def content_policy(nonce: str, host: str) -> str:
-    """Return what a page may load: its own files. The framework compiles templates, and sets styles, in the page."""
+    """Return the Content-Security-Policy of a page. The framework compiles templates and sets styles in the page."""
     parts = (
         "default-src 'none'",
         f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
@@ -205,6 +205,7 @@ def content_policy(nonce: str, host: str) -> str:
 
 
 async def _redirect(send: Send, *headers: tuple[bytes, bytes]) -> None:
+    """Answer with a redirect to the first page."""
     start = [(b"location", FIRST.encode()), (b"cache-control", b"no-store"), *WITH_EVERYTHING, *headers]
     await send({"type": "http.response.start", "status": 303, "headers": start})
     await send({"type": "http.response.body", "body": b""})

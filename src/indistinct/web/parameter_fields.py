@@ -28,7 +28,7 @@ def draw_value(
     part: Callable[[Policy], Any],
     check: Callable[[T], None] = lambda _made: None,
 ) -> None:
-    """Draw the fields of a value; a change that makes sense, and passes a check, is put in its place.
+    """Draw the fields of a value; a valid change replaces it.
 
     Fields that only make sense together wait for each other, with the error next to them; until then nothing runs by
     the value, which is a `part` of the job that the steward knows by a `title`.
@@ -191,7 +191,7 @@ def tick_in_set(
 
 
 def build_draft(screen: Screen, kind: type[T], draft: Texts, schema: Schema, *, prefix: str) -> T | None:
-    """Return what a whole form spells, None where an error stands at one of its fields now."""
+    """Build a value from a whole form, None if a field has an error."""
     try:
         return build_value(kind, draft, schema=schema)
     except FieldError as error:

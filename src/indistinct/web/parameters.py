@@ -96,7 +96,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def default_texts(kind: Any) -> dict[str, Any]:
-    """Return what the fields of a model or an algorithm show before anything is decided, as far as it has defaults.
+    """Return the default texts of the fields of a model or an algorithm.
 
     >>> from indistinct.models import TCloseness
     >>> default_texts(TCloseness)
@@ -106,7 +106,7 @@ def default_texts(kind: Any) -> dict[str, Any]:
 
 
 def texts_of(value: Any) -> dict[str, Any]:
-    """Return what the fields of a model or an algorithm show.
+    """Return the texts of the fields of a model or an algorithm.
 
     >>> from indistinct.models import TCloseness
     >>> texts_of(TCloseness("disease", t=0.2))
@@ -128,7 +128,7 @@ def _text(value: Any, name: str) -> Any:
 
 
 def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
-    """Return what fields hold when one is written into; naming sets empties their number, and the other way round.
+    """Return the texts after one field was changed; sets and their size replace each other.
 
     What is written may be a function of what the field holds.
 
@@ -145,7 +145,7 @@ def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
 
 
 def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
-    """Return the model or the algorithm that fields spell; raise `FieldError` for the first that cannot be.
+    """Build a model or an algorithm from fields; raise `FieldError` for the first invalid one.
 
     What no field shows is taken from `kept`.
     """
@@ -168,7 +168,7 @@ def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None
 
 
 def _value(kind: type[Any], parameter: FormField, text: Any) -> Any:
-    """Return what a field spells; MISSING where it is empty and need not be given."""
+    """Parse the text of a field; MISSING if it is empty and optional."""
     if isinstance(text, bool):
         return text
     if parameter.form == "columns":
@@ -190,7 +190,7 @@ def _value(kind: type[Any], parameter: FormField, text: Any) -> Any:
 
 
 def _field_error(error: ParameterError, name: str = "") -> FieldError:
-    """Return an error at the field that it is about, which says already whose parameter that is.
+    """Convert a parameter error to one shown at its field, which already names the parameter.
 
     >>> _field_error(ParameterError.of("KAnonymity", "k", "must be at least 1; got 0")).message
     'k must be at least 1; got 0'

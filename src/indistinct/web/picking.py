@@ -44,7 +44,7 @@ def pickable(markup: str, on_pick: Callable[[str], Any], *, name: str, classes: 
 
 
 def lattice(svg: str, on_pick: Callable[[str], Any], *, name: str) -> Element:
-    """Return the picture of a lattice; `on_pick` gets the node whose box is clicked. Lists serve the keyboard."""
+    """Draw a lattice; `on_pick` gets the clicked node. Lists offer the same to keyboards."""
     with parts.tag("figure", classes="picture") as figure:
         element = parts.html(shown_drawing(svg[svg.index("<svg") :].strip()), classes="wide")
         element.props["id"] = name
@@ -98,7 +98,7 @@ def table_html(
     marked: Iterable[int] = (),
     above: Sequence[tuple[str, int]] = (),
 ) -> str:
-    """Return a table whose cells may be buttons; `above` are headings over several columns, `marked` are rows.
+    """Return a table in HTML whose cells may be buttons; `above` are column groups, `marked` rows are highlighted.
 
     >>> "marked" in table_html("Ages", ["age"], [["1"], ["2"]], marked=[1])
     True
@@ -143,7 +143,7 @@ def _cell(entry: Entry, kind: str, *, tag: str) -> str:
 
 
 def pages(screen: Screen, name: str, *, of: int, step: int, what: str = "Rows") -> None:
-    """Draw where a page of a long table stands, and buttons to others; `screen.choices[name]` is its first place."""
+    """Draw the position in a long table with buttons to other pages; `screen.choices[name]` is the first row."""
     first = first_of(screen, name, of=of, step=step)
     if of <= step:
         return

@@ -20,7 +20,7 @@ Texts = Mapping[str, Any]
 
 
 def texts_of(reading: Reading) -> dict[str, Any]:
-    """Return what fields show of a reading; nothing where nothing is declared.
+    """Return the texts of the fields of reading options; empty where nothing is declared.
 
     >>> texts_of(declare(missing=["", "-99"], decimal=","))["missing"]
     '-99'
@@ -80,7 +80,7 @@ def _whole_number(key: str, text: str) -> int | None:
 
 
 def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
-    r"""Return what lines say of single columns, and of all of them.
+    r"""Parse lines such as `age = 99` by column; lines without a column are for all columns.
 
     >>> _by_column("-99\nage = 999", ["age"])
     {'*': ['-99'], 'age': ['999']}
@@ -93,7 +93,7 @@ def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
 
 
 def _split_line(line: str, columns: Collection[str]) -> tuple[str, str]:
-    """Return the column that a line is about, whose name may have an equals sign in it, and what it says."""
+    """Split a line into column and value; the name of a column may contain an equals sign."""
     for place, letter in enumerate(line):
         if letter == "=" and line[:place].strip() in (*columns, EVERY):
             return line[:place].strip(), line[place + 1 :].strip()

@@ -76,7 +76,7 @@ class Shelf:
             self.remove(old.key)
 
     def entries(self) -> list[ShelfEntry]:
-        """Return what is saved, the newest first; what cannot be read is left out."""
+        """Return the saved jobs, the newest first; unreadable ones are skipped."""
         found = []
         for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
@@ -88,7 +88,7 @@ class Shelf:
         return sorted(found, key=lambda each: -each.saved)
 
     def take(self, key: str) -> tuple[SavedJob, Path | None]:
-        """Return a saved job, and where the copy of its table lies, if there is one."""
+        """Return a saved job, and the path of the copy of its table, if there is one."""
         place = self._place_of(key)
         texts = {name: _read_own(place / name, most=most).decode() for name, most in LARGEST.items()}
         rows = next(iter(sorted((place / ROWS).glob("*"))), None)
@@ -105,7 +105,7 @@ class Shelf:
 
 
 def usual_place() -> Path:
-    """Return where programs of this system keep what they need another day, of this user alone."""
+    """Return the folder where programs of this system keep the state of a user."""
     if os.name == "nt":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "indistinct" / "jobs"
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "indistinct" / "jobs"
@@ -166,14 +166,14 @@ def _job_of(texts: Mapping[str, str]) -> SavedJob:
 
 
 def _read_own(path: Path, *, most: int) -> bytes:
-    """Return what the page wrote itself, which lies outside of the folders that tables are read from."""
+    """Read a file that the web app wrote, outside of the folders that tables are read from."""
     if path.is_symlink() or path.stat().st_size > most:
         raise InputError("this saved job was not written by the page", hint="remove it")
     return path.read_bytes()
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a file that its owner alone can read, whole or not at all."""
+    """Write a file atomically, readable by its owner alone."""
     part = path.with_name(f".{secrets.token_hex(4)}")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -185,7 +185,7 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 def _copy_rows(source: Path, folder: Path) -> None:
-    """Copy a table into a folder of its own, unless it is there already."""
+    """Copy a table into a folder of its own unless an equal copy exists."""
     target, status = folder / source.name, source.stat()
     if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns):
         return

@@ -121,7 +121,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _end_with_terminal() -> None:
-    """Take the private folder away also when the window in which the server runs is closed."""
+    """Remove the private folder also when the terminal of the server is closed."""
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
@@ -173,7 +173,7 @@ def address_to_json(address: Address) -> str:
 
 
 def separate_sessions() -> None:
-    """Let the framework pass on only messages whose socket and page have the same session.
+    """Reject messages whose socket and page have different sessions.
 
     The framework takes from a message itself which page it is for. Names of pages cannot be guessed, and
     knowing one is of no use.

@@ -24,7 +24,7 @@ def fresh_tables(session: Session) -> Any:
 
 
 def judged_tables(session: Session, made: Any) -> Any:
-    """Return what was judged of a release, None where that is not there yet."""
+    """Return the judgement of a release, None if it is not there yet."""
     return session.result(JUDGED) if session.is_fresh(JUDGED, made["folder"]) else None
 
 

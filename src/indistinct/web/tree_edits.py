@@ -77,17 +77,17 @@ def put(rows: Rows, members: Collection[str], *, level: int, group: str) -> Rows
 
 
 def rename(rows: Rows, group: str, *, level: int, name: str) -> Rows:
-    """Return rows in which a group has another name; one that another group has makes the two one."""
+    """Rename a group; if another group has the name, both are merged."""
     return put(rows, _members(rows, group, level), level=level, group=name)
 
 
 def remove_group(rows: Rows, group: str, *, level: int) -> Rows:
-    """Return rows in which the members of a group are ungrouped on its level."""
+    """Dissolve a group on its level."""
     return take_out(rows, _members(rows, group, level), level=level)
 
 
 def take_out(rows: Rows, members: Iterable[str], *, level: int) -> Rows:
-    """Return rows in which some members are in no group of a level."""
+    """Remove members from their groups on a level."""
     for member in members:
         rows = put(rows, [member], level=level, group=member)
     return rows
@@ -140,7 +140,7 @@ def _members(rows: Rows, group: str, level: int) -> list[str]:
 
 
 def _above(row: Row, level: int, group: str) -> Row:
-    """Return what is above a new group: what was above a member, but for the levels on which that stayed as it was."""
+    """Return the levels above a new group: those of a member, except levels that only repeat it."""
     kept = list(row)
     for place in range(level + 1, len(row)):
         if row[place] != row[place - 1]:

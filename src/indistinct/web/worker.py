@@ -97,11 +97,11 @@ class Desk:
         self.tell(self.progress)
 
     def goes_on(self, stage: str, rows: str) -> None:
-        """Say that the library is in a stage, or how far the one is that goes on."""
+        """Report a stage, or the progress of the current one."""
         self.enter(stage or self.progress.stage, rows)
 
     def keep(self, key: Any, make: Callable[[], Any], *, most: int = 2) -> Any:
-        """Return what is kept under a key; made if it is not there, and then the oldest of its kind may go."""
+        """Return a cached value, made on first use; the oldest value of its kind may be removed."""
         if key not in self.kept:
             made = make()
             alike = [each for each in self.kept if each[0] == key[0]]
@@ -115,7 +115,7 @@ class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
     def __init__(self, folders: Sequence[Path], prepare: Callable[[], None] | None = None) -> None:
-        """Make a worker whose tasks read in some folders; its process begins with `prepare`, before the first task."""
+        """Create a worker whose tasks read in some folders; its process first runs `prepare`."""
         self._folders, self._prepare = folders, prepare
         self._polite = False
         self._process: Any = None
@@ -136,11 +136,11 @@ class Worker:
         theirs.close()
 
     async def run(self, task: Task, *arguments: Any, **options: Any) -> Any:
-        """Return what a task returns; tasks wait for each other."""
+        """Run a task and return its result; tasks run one at a time."""
         return await self._run(task, arguments, options)
 
     async def run_politely(self, task: Task, *arguments: Any, **options: Any) -> Any:
-        """Return what a task returns that lets others go first, so that a page answers while a search runs."""
+        """Run a task at low priority and return its result, so that pages respond during a search."""
         return await self._run(task, arguments, options, polite=True)
 
     async def _run(self, task: Task, arguments: Any, options: Any, *, polite: bool = False) -> Any:

@@ -78,7 +78,7 @@ class Anatomy(Bucketization):
     ] = "tables"
 
     def promise(self) -> Model:
-        """The promise: groups have l distinct values."""
+        """The guarantee: groups have l distinct values."""
         return LDiverseLinks(self.l)
 
     def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:

@@ -160,7 +160,7 @@ class Slicing(Bucketization):
             )
 
     def promise(self) -> Model:
-        """The promise: no tuple is linked to a value with more than 1 / l, and buckets have at least `size` rows."""
+        """The guarantee: links have at most probability 1 / l, and buckets have at least `size` rows."""
         rows: Model = KAnonymity(self.size)
         if self.l is None:
             return rows
@@ -425,7 +425,7 @@ class Multiset(Bucketization):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """The promise: buckets are l-diverse and have at least `size` rows."""
+        """The guarantee: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
     def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:

@@ -61,7 +61,7 @@ State = namedtuple(
 
 @inner
 def charge_of(charges, j, low, high, distinct):
-    """Return what a column charges each row of a class."""
+    """Return the loss of a column for each row of a class."""
     kind, offset, stride = charges.kind[j], charges.offset[j], charges.stride[j]
     if kind == SET:
         return charges.table[offset + distinct]

@@ -193,7 +193,7 @@ class _Table:
         return self.held - left
 
     def _able(self, row: Codes) -> Mask:
-        """Return the kinds of which one row can leave a child without breaking the model."""
+        """Mark the kinds of rows that can leave a child without breaking the model."""
         able = np.zeros(len(row), dtype=bool)
         kinds = np.flatnonzero(row)
         if row.sum() > self.rule.model.smallest:

@@ -340,7 +340,7 @@ def _borders(accepted: Mask, weights: Floats) -> Mask:
 
 
 def _sets(column: QuasiColumn, kind: int, accepted: Mask, weights: Floats) -> Mask:
-    """Return the sets that queries ask for, the nodes of a tree, and single values, as candidates."""
+    """Return candidate cuts: the sets of queries, the nodes of a tree, and single values."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)
     own = np.zeros((0, size), dtype=bool)

@@ -117,7 +117,7 @@ def classes_of(
 
 
 def stored_part(part: FinishedPart) -> StoredPart:
-    """Return how a part was cut, without its counts."""
+    """Return the cuts of a part, without its counts."""
     return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys, part.sets)
 
 

@@ -62,7 +62,7 @@ class DuckDB:
         return int(FOR_PARTITION * self.memory)
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
-        """Return a file that was just written, read where it lies."""
+        """Open a staged file of a release as a source of this engine."""
         return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
 
     @needs_memory("drawing a sample")

@@ -176,7 +176,7 @@ def _parquet(
 
 
 def _without_pattern(path: Path) -> str:
-    """Return a path as DuckDB takes it for the name of this file alone: it reads `*`, `?` and `[` as a pattern."""
+    """Escape `*`, `?` and `[` in a path, which DuckDB would read as a pattern."""
     text = str(path)
     if os.sep != "\\" and "\\" in text and glob.has_magic(text):
         raise InputError(
@@ -228,7 +228,7 @@ def _plain(rows: pa.Table) -> pa.Table:
 
 
 def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
-    """Return a table whose cells are converted, in a Parquet file without a name that is gone when the table is."""
+    """Convert the cells of a text file into a temporary Parquet file, and return a table that reads it."""
     spool = create_nameless("rows.parquet")
     try:
         write_blocks(found.blocks(), found.schema, spool.path)
@@ -242,7 +242,7 @@ def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
 
 
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
-    """Raise `InputError` if a date format fits enough of a column's distinct texts to be meant, and not all."""
+    """Raise `InputError` if a date format fits many of a column's distinct texts, but not all of them."""
     for name, plan in found.doubtful.items():
         result = table.query(f"SELECT DISTINCT {quote_name(name)} FROM {SOURCE} WHERE {quote_name(name)} IS NOT NULL")  # noqa: S608
         distinct = (batch.column(0).cast(pa.string()) for batch in result.to_arrow_reader(BATCH))
@@ -320,7 +320,7 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
 
 
 def _find_table(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:
-    """Return schema and name of the table that is meant."""
+    """Return schema and name of the requested table of a database file."""
     names = [table if schema == "main" else f"{schema}.{table}" for schema, table in known]
     listed = f"it has {', '.join(names)}" if names else "it has none"
     if not text:

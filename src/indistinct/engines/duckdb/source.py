@@ -104,11 +104,11 @@ class DuckTable(SourceDetails):
 
     @property
     def path(self) -> Path | None:
-        """Return where the table lies, if that is one file."""
+        """Return the path of the table if it is a single file, else None."""
         return only_path(self.files)
 
     def query(self, sql: str) -> Any:
-        """Return the result of a query in which the table is called `source`."""
+        """Return the result of a query that refers to the table as `source`."""
         return self.relation.query(SOURCE, sql)
 
     @own_words
@@ -146,7 +146,7 @@ class DuckTable(SourceDetails):
         return replace(self, arrow=types, stored=self.arrow, transformation=transformed, estimates={})
 
     def _wanted(self, columns: Sequence[str]) -> pa.Schema:
-        """Return the types in which some columns are stored."""
+        """Return the stored types of some columns."""
         return pa.schema([(self.stored or self.arrow).field(name) for name in columns])
 
     def _published(self, table: pa.Table) -> pa.Table:
@@ -201,7 +201,7 @@ def parquet_batches(files: Sequence[Path], wanted: pa.Schema, *, size: int = BAT
 
 
 def _as_read(table: pa.Table, wanted: pa.Schema, *, coded: bool = False) -> pa.Table:
-    """Return what DuckDB gives in the types that the source has; text may stay `coded`."""
+    """Cast a result of DuckDB to the types of the source; text may stay dictionary-encoded (`coded`)."""
     plain = [
         pa.field(each.name, each.type.value_type if isinstance(each.type, pa.DictionaryType) else each.type)
         for each in wanted

@@ -30,13 +30,13 @@ from indistinct.tables.value import Table, is_table
 
 
 def count_for_publishing(source: Table, request: Request) -> Counted:
-    """Return what was asked for, with the rows behind each cell unless the table is published already."""
+    """Count as requested, and keep the rows of each cell unless the table is published already."""
     counted, grouping = count_table(source, request)
     return counted if request.published else replace(counted, row_index=CellRows(counted.frequencies.vectors, grouping))
 
 
 def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
-    """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
+    """Count as requested; return also the rows of each cell, in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
@@ -97,7 +97,7 @@ def _classes(columns: Sequence[Codes | None]) -> Codes | None:
 
 
 def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns whose values are asked for; raise `SchemaError` for one that is not there."""
+    """Return the columns that a request counts; raise `SchemaError` for one that the table does not have."""
     asked = [request.quasi, *request.keys, *request.groupings]
     names = tuple(dict.fromkeys(name for key in asked for name in key if name != PERSON))
     for name in names:
@@ -160,7 +160,7 @@ def keys_of_request(
 
 
 def encode_people(table: pa.Table, person: Sequence[str], counts: Codes | None = None) -> list[Encoded]:
-    """Return the columns that tell people apart; raise where one is missing."""
+    """Encode the columns that identify people; raise if a value is missing in one of them."""
     for name in person:
         if table[name].null_count:
             absent = table[name].is_null().to_numpy()

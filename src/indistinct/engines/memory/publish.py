@@ -54,7 +54,7 @@ class Stock:
 
 
 def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> Stock:
-    """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
+    """Return the rows of each piece of an assignment. Equal rows of a piece are dealt to its classes at random.
 
     Where rows of a piece agree on everything that is published, one row represents all of them, and the others are not
     read again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
@@ -99,7 +99,7 @@ def content_words(table: pa.Table, names: Sequence[str], secret: Secret, rows: C
 
 
 def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequence[str | None], Codes]]:
-    """Return what the order under a fixed secret goes by: each column's texts, and the code of every row."""
+    """Return the texts and the codes of each column, from which a fixed secret derives the order of rows."""
     columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
     return {name: (column.domain.texts(), column.codes) for name, column in columns.items()}
 
@@ -133,7 +133,7 @@ class Run:
 
     @classmethod
     def of(cls, assignment: Assignment, secret: Secret) -> "Run":
-        """Number classes at random where their numbers are published: the search's order could tell something."""
+        """Number classes at random where their numbers are published: the search order could reveal something."""
         sizes = assignment.classes.sizes
         numbered = any(table.bucket for table in assignment.layout.tables.values())
         shown = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
@@ -188,7 +188,7 @@ def publish_classes(
 
 
 def _agree(order: Codes, classes: Run, shared: Sequence[tuple[Codes, Codes]]) -> Codes:
-    """Return rows in an order in which they agree with slices before, as random inside a class as it was.
+    """Order rows so that they agree with earlier slices in shared columns; inside a class the order stays random.
 
     `shared` has for each common column the rows of the slice that publishes it, and the code of every row. The rows of
     a class have as many of each combination of codes in both orders, so that each way to join them is as likely.
@@ -220,7 +220,7 @@ def _slice(
 
 
 def _count_vectors(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
-    """Return how often each class has each vector of a table's columns, in the order of classes and values."""
+    """Count each distinct row of a table's columns within each class, in the order of classes and values."""
     names = [output.of for output in table.outputs]
     vectors = join_columns([encode_column(name, stock.table[name], required=False) for name in names])
     codes = _kernels.gather(vectors.codes, order, np.zeros(len(vectors.domain), dtype=bool))

@@ -48,7 +48,7 @@ class PostgresColumn:
 
     @property
     def compared(self) -> Kind:
-        """Return how the values are compared."""
+        """Return whether the values are compared as numbers, dates or texts."""
         return Kind.TEXT if self.arrow is None else kind_of(self.arrow)
 
     def require(self) -> "PostgresColumn":

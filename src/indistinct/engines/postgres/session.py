@@ -108,7 +108,7 @@ class DatabaseSession:
         return f"<Session of {self.address}>"
 
     def query(self, sql: str, parameters: Sequence[Any] | None = None) -> pa.Table:
-        """Return what a query gives, as a whole."""
+        """Return the whole result of a query."""
         with self._cursor() as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetch_arrow_table()
@@ -119,7 +119,7 @@ class DatabaseSession:
             cursor.execute(sql)
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Return what a query gives, batch by batch."""
+        """Yield the result of a query in batches."""
         with self._cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": BATCH_BYTES})
             cursor.execute(sql)
@@ -155,7 +155,7 @@ class DatabaseSession:
             self._fail(error)
 
     def _fail(self, error: Exception) -> NoReturn:
-        """Raise what an error of the driver means; its words may quote cells, and are for those who ask."""
+        """Raise the error for the SQLSTATE of a driver error; its text may quote cells and is shown on request only."""
         state = getattr(error, "sqlstate", None) or _state_in(str(error)) or ""
         known = {**STATES, **STATES_OF_SOURCE} if self.failure is InputError else STATES
         found = (known.get(part) for part in (state, state[:3], state[:2]))
@@ -192,7 +192,7 @@ def connect(address: str, *, read_only: bool = True) -> DatabaseSession:
 
 
 def _with_patience(address: str) -> str:
-    """Return an address whose server has some seconds to answer, unless it says how many."""
+    """Add a connection timeout to an address that does not give one."""
     if "connect_timeout" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={PATIENCE}"

@@ -74,7 +74,7 @@ class PostgresTable(SourceDetails):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
         changed = {} if self.transformation is None else self.transformation.types
         return {
             each.name: kind_of(changed[each.name]) if each.name in changed else each.compared for each in self.fields
@@ -161,7 +161,7 @@ class PostgresTable(SourceDetails):
         return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
 
     def draw(self, share: float, *, person: Sequence[str], most: int) -> "PostgresTable":
-        """Return a sample whose rows this process holds, in `most` bytes.
+        """Draw a sample into this process, of at most `most` bytes.
 
         The database need not give rows in the same order twice, and keeps no copy: it would know who was drawn.
         """
@@ -200,13 +200,13 @@ class PostgresTable(SourceDetails):
         return tuple(known[name].require() for name in columns)
 
     def _cells(self, wanted: Sequence[PostgresColumn]) -> str:
-        """Return some columns in the form in which they are compared, as the text after FROM."""
+        """Return the subquery that selects some columns in the form in which they are compared."""
         read = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
 
 
 def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
-    """Return a table of a database, or what a query gives there, in a snapshot of its own."""
+    """Open a table of a database, or the result of a query, in a snapshot of its own."""
     _require_plain(reading)
     session = connect(source.database)
     try:
@@ -244,7 +244,7 @@ def resolve_name(session: DatabaseSession, name: str) -> str:
 
 
 def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
-    """Return a table that was just written, its moments in the zones that they had: the server keeps moments alone."""
+    """Restore the time zones of a written table: the server stores moments without their zones."""
     kinds = {each.name: each.type for each in schema if pa.types.is_timestamp(each.type) and each.type.tz is not None}
     return replace(
         table,

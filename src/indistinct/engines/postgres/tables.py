@@ -124,7 +124,7 @@ def staged_release(place: DatabaseTable, *, tables: Sequence[str], overwrite: bo
 
 
 def check_release(place: DatabaseTable, *, tables: Sequence[str] = (MAIN,), overwrite: bool) -> None:
-    """Raise `OutputError` if a release cannot or may not be put into a table."""
+    """Raise `OutputError` if a release cannot be written into a table, or must not overwrite it."""
     session = connect(place.database, read_only=False)
     try:
         _check_target(session, place, tables, overwrite=overwrite)

@@ -22,7 +22,7 @@ RANGE = float(1 << 64)
 
 
 def words_of(column: pa.ChunkedArray, place: int) -> Codes:
-    """Return a word for every value of a column, which stands at some place among others."""
+    """Hash each value of a column; `place` is the index of the column, so that equal values of two columns differ."""
     kind = column.type
     if pa.types.is_floating(kind):
         plain = pc.add(column.cast(pa.float64()), 0.0)  # zeros of both signs are one value
@@ -70,11 +70,11 @@ class Smallest:
 
     @classmethod
     def nothing(cls) -> "Smallest":
-        """Return what is known before the first row."""
+        """Return the state before the first row."""
         return cls(np.zeros(0, dtype=np.uint64))
 
     def plus(self, words: Codes) -> "Smallest":
-        """Return what is known after some more words."""
+        """Return the state after some more hashes: only the smallest are kept."""
         if len(self.words) == KEPT:
             words = words[words < self.words[-1]]
         return Smallest(np.unique(np.concatenate([self.words, words]))[:KEPT])
@@ -88,13 +88,13 @@ class Smallest:
 
 
 def smallest_words(known: Sequence[Smallest], batch: pa.Table) -> list[Smallest]:
-    """Return what is known of rows as a whole and then of each column, after those of one more batch."""
+    """Return the states of whole rows and of each column after one more batch."""
     columns = [words_of(column, place) for place, column in enumerate(batch.columns)]
     return [each.plus(words) for each, words in zip(known, [join_words(columns), *columns], strict=True)]
 
 
 def merge_smallest(several: Sequence[Sequence[Smallest]]) -> list[Smallest]:
-    """Return what several tasks know together."""
+    """Merge the states of several tasks."""
     first, *others = several
     found = list(first)
     for other in others:

@@ -142,7 +142,7 @@ def split_pieces(pieces: Sequence[FilePiece], tasks: int) -> tuple[FilePiece, ..
 def find_pieces(
     paths: Sequence[Path], wanted: pa.Schema, session: Any, partitions: HivePartitions | None = None
 ) -> tuple[FilePiece, ...] | None:
-    """Return what tasks read of files in the types that Spark gave; None where Spark must read them itself."""
+    """Split files into pieces that workers read in the types of Spark; None where Spark must read them itself."""
     named = () if partitions is None else partitions.schema.names
     stored = pa.schema([each for each in wanted if each.name not in named])
     moments = any(pa.types.is_temporal(field.type) for field in wanted)

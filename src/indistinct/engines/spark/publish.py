@@ -134,7 +134,7 @@ class _Job:
 
     @classmethod
     def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> "_Job":
-        """Return how the rows of a source find the classes of an assignment."""
+        """Prepare publishing: the finder of classes, and the settings that are sent to workers."""
         finder, entries, counts, owners = _finder(assignment, row_index)
         if not assignment.split and len(assignment.class_ids) != len(counts):
             raise AssertionError("a recoding that splits no group has one piece for each, in their order")
@@ -174,13 +174,13 @@ class _Job:
         return part_frame(located, self.locating.places.parts)
 
     def writing(self, table: OutputTable) -> PublishedForm:
-        """Return how one table of the release is written."""
+        """Return the settings with which workers write one table of the release."""
         read, ordered = self.source.schema_of(self.locating.kept), self.assignment.layout.in_source_order
         whole = self.locating.places.whole
         return PublishedForm(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
 
     def run(self, frame: Any, holder: Locating | Dealing | PublishedForm, method: str, schema: Any) -> Any:
-        """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
+        """Map a frame by a method of `holder`, which is sent to the workers."""
         return self.sender.run(frame, holder, method, schema)
 
     def _carried_with_groups(self) -> pa.Schema:
@@ -199,7 +199,7 @@ def parts_of_output(rows: int, parallel: int) -> int:
 
 
 def _finder(assignment: Assignment, row_index: RowIndex | None) -> tuple[Finder, Codes | None, Codes, Codes]:
-    """Return what finds the group of a row, where its entry stands, the rows of each group, and its cell."""
+    """Return the finder of groups, the entry of each found group, the rows of each group, and its cell."""
     counted, joint = assignment.frequencies, assignment.frequencies.joint
     own = finder_of(row_index, counted)
     if own is not None and joint is not None:

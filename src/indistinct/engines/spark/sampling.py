@@ -142,7 +142,7 @@ def _see_people(people: PeopleWords, rows: TaskRows) -> PeopleSeen:
 
 
 def _count_ranges(rows: TaskRows) -> Codes:
-    """Return how many words lie in each range."""
+    """Count the words in each range."""
     counts = np.zeros(1 << RANGE_BITS, dtype=np.int64)
     for batch in rows.batches((WORD,)):
         counts += np.bincount(_ranges_of(batch[WORD].to_numpy()), minlength=len(counts))

@@ -41,7 +41,7 @@ def import_pyspark() -> Any:
 
 
 def session_for(memory: int | None) -> Any:
-    """Return the session that is running; else start a local one, whose driver may take `memory` bytes."""
+    """Return the running session, or start a local one whose driver may take `memory` bytes."""
     pyspark = import_pyspark()
     running = pyspark.sql.SparkSession.getActiveSession()
     if running is not None:
@@ -111,7 +111,7 @@ def require_java() -> None:
 
 
 def java_version(java: str) -> int | None:
-    """Return the number of a Java, None where it does not tell; Java 8 calls itself 1.8."""
+    """Return the version number of a Java, None if it prints none; Java 8 prints 1.8."""
     try:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
@@ -139,7 +139,7 @@ def _bytes(text: str) -> int:
 
 @contextmanager
 def settings_of(session: Any) -> Iterator[None]:
-    """Set what the engine needs of a session, and put back what was there before."""
+    """Apply the settings that the engine needs to a session, and restore the previous ones on exit."""
     before = {name: session.conf.get(name) for name in SETTINGS}
     try:
         for name, value in SETTINGS.items():

@@ -69,7 +69,7 @@ class SparkTable(SourceDetails):
         return pa.schema([self.arrow.field(name) for name in columns])
 
     def pieces_of(self, columns: Sequence[str]) -> FilePieces | None:
-        """Return how workers read some columns of files; None where Spark reads."""
+        """Return the pieces of files for workers, with the given columns; None where Spark reads them itself."""
         return None if not self.pieces or not columns else FilePieces(self.pieces, self.schema_of(columns))
 
     def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
@@ -193,7 +193,7 @@ def too_many(groups: int, most: int) -> InputError:
 
 
 def as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Return what Spark gives under the names and in the types that the source has."""
+    """Rename and cast a result of Spark to the columns of the source."""
     columns = [
         column if column.type == each.type else column.cast(each.type)
         for column, each in zip(table.columns, wanted, strict=True)
@@ -239,7 +239,7 @@ def parquet_files(source: Any) -> tuple[Path, ...]:
 def read_files(
     session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: HivePartitions | None = None
 ) -> SparkTable:
-    """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
+    """Open Parquet files in the types of Spark; workers read their rows directly where the result is the same."""
     places = [path.absolute() for path in files]
     stamps = tuple(map(Stamp.of, places))
     with shorten_errors("read the table as Parquet"):
@@ -347,7 +347,7 @@ def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schem
 
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
-    """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
+    """Send a small Arrow table to Spark, such as a release in memory."""
     return SparkTable(_send(data, session), data.schema, data.num_rows)
 
 
@@ -358,7 +358,7 @@ def frame_of(data: pa.Table, session: Any = None) -> Any:
 
 
 def _send(data: pa.Table, session: Any) -> Any:
-    """Return a frame of an Arrow table, whose columns are called `c0`, `c1` and so on."""
+    """Create a Spark frame from an Arrow table, with columns called `c0`, `c1` and so on."""
     columns = [column.cast(each.type) for column, each in zip(data.columns, types_to_send(data.schema), strict=True)]
     short = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     with shorten_errors("take an Arrow table"):

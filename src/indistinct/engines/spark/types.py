@@ -56,7 +56,7 @@ def _arrow_type(name: str, kind: Any) -> pa.DataType:
 
 
 def spark_schema(schema: pa.Schema) -> Any:
-    """Return the Spark schema of Arrow columns whose types Spark has."""
+    """Return the Spark schema of an Arrow schema whose types Spark has."""
     from pyspark.sql import types
 
     names = {kind: name for name, kind in PLAIN.items() if name not in ("CharType", "VarcharType", "NullType")}
@@ -73,7 +73,7 @@ def spark_schema(schema: pa.Schema) -> Any:
 
 
 def types_to_send(schema: pa.Schema) -> pa.Schema:
-    """Return the types in which columns go to Spark; those that come back are cast to what they were."""
+    """Return the types in which columns are sent to Spark; results are cast back to the original types."""
     return pa.schema([pa.field(field.name, carried_type(field.name, field.type)) for field in schema])
 
 

@@ -57,12 +57,12 @@ class Words:
 
 
 def order_words(contents: Codes, stream: int) -> Codes:
-    """Return words that put rows into the order of one stream; where some agree, they are put right later."""
+    """Return words that order rows at random for one stream; ties are broken later."""
     return (mix_words(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
 
 
 def keys_of(places: Codes, words: Codes) -> Codes:
-    """Return what rows are sorted by: the place of their class or group, then a word. One number is sorted fastest."""
+    """Return sort keys of rows: the index of the class or group, then a random word, in one number."""
     return (places.astype(np.int64) << WORD_BITS) | words
 
 
@@ -229,7 +229,7 @@ class PublishedForm:
             yield from pack_table(as_written(table, self.written), part=part)
 
     def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Write published rows as a file of this attempt alone, and yield its name and how many rows it has.
+        """Write published rows as a file of this attempt alone, and yield its name and number of rows.
 
         A task may run twice, even at the same time: each attempt has its own file, and the driver takes the reported
         ones.
@@ -258,7 +258,7 @@ class PublishedForm:
                 yield self.published(piece)
 
     def published(self, rows: pa.Table) -> pa.Table:
-        """Return some rows in published form; their order is drawn once more, inside each class."""
+        """Publish some rows; their order is randomized again within each class."""
         places = places_of(rows)
         starts = run_starts(places).astype(np.int64)
         present = places[starts[:-1]]
@@ -271,7 +271,7 @@ class PublishedForm:
         return publish_classes(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
 
     def _assignment(self) -> Assignment:
-        """Return what of an assignment is needed here: how columns stand, and no value of the original."""
+        """Return an assignment with only the layout, and without any original value."""
         nothing, none = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
         cells = FrequencySet((), nothing, Classes(none))
         layout = Layout({}, Schema(), self.in_source_order)
@@ -334,7 +334,7 @@ def file_name(part: int) -> str:
 
 
 def types_of_file(schema: pa.Schema) -> pa.Schema:
-    """Return the types in which published columns are written: those that Spark has, and texts with a dictionary."""
+    """Return the types in which published columns are written: those of Spark, and texts with a dictionary."""
     kinds = types_to_send(schema)
     coded = [pa.dictionary(pa.int32(), each.type) if each.type == pa.string() else each.type for each in kinds]
     return pa.schema(list(zip(kinds.names, coded, strict=True)))

@@ -171,7 +171,7 @@ class _Study:
     def parse(
         self, formulas: Sequence[str], family: str | None, questions: Mapping[str, Sequence[str]]
     ) -> list[Formula | Question]:
-        """Return what is asked, checked before any work."""
+        """Parse the requested analyses, and check them before any work."""
         names = self.original.column_names
         asked = parse_analyses(formulas, family, questions, names, self.given.schema)
         check_rules(self.rules, list(dict.fromkeys(name for one in asked for name in _columns_of(one))))
@@ -282,7 +282,7 @@ def parse_analyses(
     names: Sequence[str],
     schema: Schema,
 ) -> list[Formula | Question]:
-    """Return the analyses that texts ask for; raise for what cannot be analyzed on a release."""
+    """Parse analyses given as text; raise for those that cannot be run on a release."""
     asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
     asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
     if not asked:
@@ -294,6 +294,7 @@ def parse_analyses(
 
 
 def _columns_of(one: Formula | Question) -> tuple[str, ...]:
+    """Return the columns of a formula or a question."""
     return one.columns if isinstance(one, Formula) else (*one.columns, *one.by)
 
 
@@ -314,7 +315,7 @@ def _result(
 
 
 def _rules_of(name: str, column: StudyColumn, rule: str | None) -> list[ColumnRule]:
-    """Return how a column entered, where the release does not show its values."""
+    """Return notes on how a column was converted for the analysis, where the release changed its values."""
     if isinstance(column, CategoryColumn):
         if not column.regrouped:
             return []
@@ -330,7 +331,7 @@ def _rules_of(name: str, column: StudyColumn, rule: str | None) -> list[ColumnRu
 def _without_small(
     result: AnalysisResult, one: Formula | Question, columns: Mapping[str, StudyColumn], side: Side
 ) -> AnalysisResult:
-    """Return a result for others: without estimates that rest on few rows of the original."""
+    """Return a result for other readers: without estimates based on few rows of the original."""
     if isinstance(one, Question):
         hidden = hidden_figures(one, side, columns, least=LEAST_ROWS_FOR_OTHERS)
     else:

@@ -94,7 +94,7 @@ StudyColumn = NumericColumn | CategoryColumn
 def order_rows(
     columns: Mapping[str, StudyColumn], weights: Floats | None
 ) -> tuple[dict[str, StudyColumn], Floats | None]:
-    """Return columns and weights whose released rows are in the order of their values.
+    """Sort released rows by their values, so that results do not depend on the row order of the release.
 
     What is drawn for a row depends on its place, and a release shuffles its rows: the same rows give the same figures.
     """

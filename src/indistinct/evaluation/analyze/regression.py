@@ -180,7 +180,7 @@ def fit_release(
 
 
 def _list_predictors(formula: Formula, side: Side, columns: Mapping[str, StudyColumn]) -> list[Floats]:
-    """Return what ranges are imputed from: the outcome as its family needs it, and all exact covariates."""
+    """Return the columns that ranges are imputed from: the outcome in the form of its family, and exact covariates."""
     known: list[Floats] = []
     for name in formula.covariates:
         column = columns[name]
@@ -243,7 +243,7 @@ def _fit(
 
 
 def _frame(formula: Formula, columns: Mapping[str, Any], order: Mapping[str, Sequence[str]]) -> Any:
-    """Return the columns of a formula as a frame whose categories have the order of the original."""
+    """Return a data frame for a formula; its categories have the order of the original."""
     import pandas as pd
 
     frame = pd.DataFrame({name: columns[name] for name in formula.columns})
@@ -286,7 +286,7 @@ def _design(formula: Formula, frame: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _require_references(frame: Any) -> None:
-    """Raise where the category that others are compared with has no row: then the terms would mean something else."""
+    """Raise if the reference category has no row: the terms would have another meaning."""
     for name in frame.columns:
         column = frame[name]
         if column.dtype == "category" and not (column == column.cat.categories[0]).any():

@@ -99,7 +99,7 @@ def answer_release(
 
 
 def hidden_figures(question: Question, side: Side, columns: Mapping[str, StudyColumn], *, least: int) -> frozenset[str]:
-    """Return the figures of the original that others may not see: they rest on fewer rows than `least`.
+    """Return the figures of the original to withhold from others because fewer than `least` rows are behind them.
 
     A row counts for a mean as much as its number weighs, so that one large number hides it. In a table every line and
     the whole have two hidden cells or none, with `least` rows together, since cells add up to margins.

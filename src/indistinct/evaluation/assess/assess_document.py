@@ -88,7 +88,7 @@ def words_of_groups(found: JsonValues) -> dict[str, str]:
 
 
 def size_in_words(found: JsonValues) -> str:
-    """Return how large a table and its smallest class are, in one line."""
+    """Describe the size of a table and of its smallest class in one line."""
     words, people = words_of_groups(found), found.at("unit") == "people"
     whose = f" of {plural(found.at('members'), 'person', 'people')}" if people else ""
     smallest = plural(found.at("smallest_class"), ONE_OF[words["unit"]], words["unit"])
@@ -97,7 +97,7 @@ def size_in_words(found: JsonValues) -> str:
 
 
 def risk_blocks(found: JsonValues) -> list[Block]:
-    """Return the risk of a table, what a journalist's risk rests on, and a count for comparison with sdcMicro."""
+    """Return the risk table, the basis of the journalist risk, and a count for comparison with sdcMicro."""
     blocks: list[Block] = [risk_grid(found), *compatible_blocks(found)]
     basis = found.at("journalist", "basis")
     if found.at("form") is not None:
@@ -198,7 +198,7 @@ def _set_grid(found: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any],
 
 
 def attribute_blocks(found: JsonValues, *, telling: float | None) -> list[Block]:
-    """Return what classes tell of sensitive columns; classes are named from a share of `telling` on, None for none."""
+    """Return tables on attribute disclosure; classes with a share of at least `telling` are listed, None for none."""
     columns = found.at("sensitive")
     if not columns:
         return []
@@ -210,7 +210,7 @@ def attribute_blocks(found: JsonValues, *, telling: float | None) -> list[Block]
 
 
 def sensitive_grid(found: JsonValues, *, side: str | None = None) -> Grid:
-    """Return what classes tell of every sensitive column, of the table or of its original: `side` is "before"."""
+    """Return the table of attribute disclosure by sensitive column; `side="before"` is the original."""
     start = () if side is None else (side,)
     columns: Mapping[str, Any] = found.at(*start, "sensitive") or {}
     words = words_of_groups(found)
@@ -232,7 +232,7 @@ def _sensitive_figure(found: JsonValues, start: tuple[str, ...], path: tuple[str
 
 
 def worst_grid(found: JsonValues, name: str) -> Grid:
-    """Return the classes that tell most of a sensitive column, by what they publish."""
+    """Return the table of the classes with the largest share of one sensitive value."""
     worst = found.at("sensitive", name, "worst")
     unit = str(found.at("unit"))
     rows: list[tuple[Cell, ...]] = []

@@ -61,7 +61,7 @@ def contributions(
     taxonomies: Mapping[str, Taxonomy],
     threshold: Fraction,
 ) -> tuple[Contribution, ...]:
-    """Return what each quasi-identifier adds to the risk of a table with these cells, the largest part first.
+    """Return the contribution of each quasi-identifier to the risk, the largest first.
 
     `columns` are the published columns of each of them: a range may be shown as two bounds. `taxonomies` lie over the
     values that the table shows, where a hierarchy fits them.
@@ -94,7 +94,7 @@ def _risk(classes: Classes, threshold: Fraction) -> RiskAfter:
 
 
 def taxonomies_of_values(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, Taxonomy]:
-    """Return the hierarchies that cover the values of a table, laid over them."""
+    """Return the hierarchies that cover all values of their columns, bound to these values."""
     found = {}
     for domain in domains:
         if domain.column in hierarchies:
@@ -104,7 +104,7 @@ def taxonomies_of_values(domains: Sequence[Domain], hierarchies: Mapping[str, Hi
 
 
 def taxonomies_of_labels(domains: Sequence[Domain], originals: Mapping[str, Taxonomy]) -> dict[str, Taxonomy]:
-    """Return what is above the labels that a release shows, where a column shows those of one level alone."""
+    """Return hierarchies over published labels, for columns whose labels are all of one level."""
     found = {domain.column: _above(domain, originals.get(domain.column)) for domain in domains}
     return {name: taxonomy for name, taxonomy in found.items() if taxonomy is not None}
 

@@ -22,7 +22,7 @@ class SmallestCombination(AsJson):
 
 
 def smallest_combinations(classes: Classes, labels: ClassLabels) -> tuple[SmallestCombination, ...]:
-    """Return the smallest combination of one column, of two and of three, as far as these are counted in seconds.
+    """Return the smallest combination of one, two and three columns, unless counting would take too long.
 
     >>> import numpy as np
     >>> labels = ClassLabels(("age", "sex"), np.array([[0, 0], [0, 1]]))

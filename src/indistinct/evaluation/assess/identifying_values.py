@@ -28,7 +28,7 @@ MAX_LABELS = 20_000
 
 
 def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
-    """Return the published columns whose values point at people, and what they look like; None if they were not read.
+    """Return the published columns whose values look identifying, with the pattern; None if not checked.
 
     Columns with the role identifier or person are left out: another line judges that they are published.
     """
@@ -96,7 +96,7 @@ def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tup
 
 
 def _columns_that_may_point(source: Source) -> Iterator[str]:
-    """Yield the columns whose values may be texts or numbers of people: dates and measurements are not."""
+    """Yield the columns that may contain identifying values: texts and whole numbers."""
     types = source.arrow
     for name, kind in source.kinds.items():
         own = types.field(name).type

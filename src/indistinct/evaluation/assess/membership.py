@@ -227,7 +227,7 @@ def _index(covers: Sequence[Cover]) -> _Index:
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
-    """Return the distinct rows of a matrix of codes, all of which some column has."""
+    """Return the distinct rows of a matrix of codes, without rows that have an unknown code."""
     columns = len(index.sizes)
     if originals.ndim != 2 or originals.shape[1] != columns:
         raise ParameterError(f"originals must be a matrix with a row for each tuple and {columns} columns")
@@ -353,7 +353,7 @@ def membership_of(
     seed: int | None = None,
     **known: Unpack[Knowledge],
 ) -> Membership:
-    """Return how well a release hides who is in it: how many candidates it allows, and how many of them are fake.
+    """Measure membership disclosure: how many original tuples a release allows, and how many of them are fake.
 
     A candidate is a combination of quasi-identifier values that is possible under the release: one that the published
     values of a class cover, read with their `hierarchies`. Fake candidates are not in the original; the more of them,
@@ -407,7 +407,7 @@ def membership_of(
 
 
 def membership_by_kind(opened: Published) -> dict[str, Membership]:
-    """Return how well a release hides who is in it for each kind of tuples that an attacker may know."""
+    """Measure membership disclosure for each kind of tuple that an attacker may know."""
     return {kind: membership_of(opened, quasi_only=alone) for kind, alone in KINDS[opened.structure.unit].items()}
 
 

@@ -51,7 +51,7 @@ class KnownPopulation:
 
 
 def check_known(population: Any, size: Any, fraction: Any) -> None:
-    """Raise unless at most one of the three says what lies beyond the table, and says it well."""
+    """Raise unless at most one description of the population is given, and it is valid."""
     given = {"population": population, "population_size": size, "sampling_fraction": fraction}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
@@ -82,7 +82,7 @@ def known_population(
     hierarchies: Mapping[str, Hierarchy],
     reading: Callable[[Sequence[str]], Reading],
 ) -> KnownPopulation:
-    """Return what is known of the population of a sample, which is the original where that is known.
+    """Return the population of a sample: counted, or known by its size only.
 
     `reading` says how some columns of a file are read.
     """

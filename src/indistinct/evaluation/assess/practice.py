@@ -80,7 +80,7 @@ def findings(
     own_values: Mapping[str, int] = NO_VALUES,
     identifying: Mapping[str, PatternShare] = NO_PATTERNS,
 ) -> tuple[PracticeFinding, ...]:
-    """Return what every rule says of a table.
+    """Check a table against every rule of practice.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
     value of a sensitive column; None where there is no sensitive column. `published` counts the members who are unique
@@ -179,7 +179,7 @@ def _areas(shown: ShownTable) -> PracticeFinding:
 
 
 def _dates(shown: ShownTable) -> PracticeFinding:
-    """Look for dates finer than years, in columns of dates and in labels: the safe harbor leaves the year alone."""
+    """Look for dates finer than years in date columns and labels; safe harbor allows only the year."""
     rule, asks = "safe-harbor-dates", "no element of a date but its year"
     dated = [name for name, kind in shown.kinds.items() if kind is Kind.DATE and name not in shown.schema.hidden]
     for name, domain in shown.domains.items():
@@ -191,7 +191,7 @@ def _dates(shown: ShownTable) -> PracticeFinding:
 
 
 def _no_classes(finding: PracticeFinding) -> PracticeFinding:
-    """Return what a rule about classes says of buckets: nothing."""
+    """Mark a rule about classes as not checkable on buckets."""
     note = (
         "buckets are no equivalence classes: quasi-identifiers are published unmodified, whatever the size of a bucket"
     )
@@ -240,7 +240,7 @@ def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
 
 
 def _questions(homogeneous: float | None) -> Iterator[PracticeFinding]:
-    """Ask the other two questions of WP216, as far as classes answer them."""
+    """Answer the other two questions of WP216, linkability and inference, if classes allow it."""
     note = "classes do not answer it: run the attack record-linkage with an external table"
     yield PracticeFinding(
         "wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note

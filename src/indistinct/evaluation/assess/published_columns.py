@@ -59,7 +59,7 @@ def published_rows(table: AssessedTable, *, original: Source | None = None) -> R
 
 
 def published_columns(table: AssessedTable, rows: RowsOfOriginal | None) -> SingledOut | None:
-    """Return who is alone on unmodified columns and their class; None where there is no such column.
+    """Count the rows that are unique on unmodified columns and their class; None without such columns.
 
     Unmodified are columns with the role insensitive, and those without a role: neither is recoded.
     """
@@ -120,7 +120,7 @@ def _rows_of_original(table: AssessedTable, original: Source, names: Sequence[st
 
 
 def _count_alone(rows: RowsOfOriginal, names: tuple[str, ...], *, with_class: bool = True) -> SingledOut:
-    """Return who is alone on columns of published rows: the one count for every role."""
+    """Count the rows of a release that are unique on some columns, whatever the columns' roles."""
     classes = rows.classes if with_class else ()
     if rows.rows_each > 1:
         return _bounds_of_people(rows, names, classes)
@@ -188,7 +188,7 @@ def _own_values(table: AssessedTable, rows: RowsOfOriginal | None, name: str) ->
 
 
 def _in_slices(table: AssessedTable) -> SingledOut | None:
-    """Count slices of buckets: a slice shows values together, and quasi-identifiers that are not recoded count too.
+    """Count rows that are unique on slices of buckets; columns that are not recoded count too.
 
     An attacker who knows values of several slices finds the buckets that have all of them. A value that no other row
     of its bucket has may then be found, so that with several slices these rows are the upper bound.

@@ -111,7 +111,7 @@ def special_uniques(
 
 
 def msu_score(chosen: int, *, columns: int, size: int) -> float:
-    """Return what a minimal unique of some chosen columns adds to a score, where up to `size` columns are chosen.
+    """Return the score of a minimal unique of some chosen columns, where up to `size` columns are chosen.
 
     That is the product of `columns` - i for i from `chosen` to `size`. The last factor may not be 0, so a larger `size`
     counts as `columns` - 1; the product of no factors is 1.
@@ -123,7 +123,7 @@ def msu_score(chosen: int, *, columns: int, size: int) -> float:
 
 
 def dis_risk(*, uniques: int, pairs: int, fraction: float) -> float:
-    """Return how likely a unique match with a sample of a population is right (Skinner and Elliot 2002).
+    """Return the probability that a unique match with a sample is correct (Skinner and Elliot 2002).
 
     `uniques` cells are single people's, `pairs` cells are shared by two.
 

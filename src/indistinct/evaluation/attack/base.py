@@ -113,7 +113,7 @@ class Target:
         return units_of(self.published.structure.form)
 
     def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return what was computed under a name, computing it when it is first asked for."""
+        """Compute a value on the first call and return the stored one afterwards."""
         if name not in self.learned:
             self.learned[name] = compute()
         value: Value = self.learned[name]
@@ -142,7 +142,7 @@ BEYOND_CHANCE = (
 
 
 def outcome_blocks(found: JsonValues) -> list[Block]:
-    """Return what attacks achieve, as a table and in sentences; `found` has the `outcomes` as JSON values."""
+    """Return the outcomes of attacks as a table and sentences; `found` has them as JSON values."""
     outcomes = found.at("outcomes")
     rows: list[tuple[Cell, ...]] = [_outcome_row(found, index) for index in range(len(outcomes))]
     headings = (
@@ -224,7 +224,7 @@ class Outcome(Result):
 
     @property
     def risk(self) -> float:
-        """Return the residual risk: what succeeds beyond the control, as a share of what could; at least 0.
+        """Return the residual risk: successes above the control rate, as a share of the possible ones; at least 0.
 
         Without a control it is the share of successes.
         """
@@ -326,7 +326,7 @@ class Attack(WithDocumentedParameters, ABC):
 
     @abstractmethod
     def run(self, target: Target) -> Outcome:
-        """Return what the attack achieves; raise `InputError` where tables do not fit each other."""
+        """Run the attack; raise `InputError` if the tables do not match."""
 
 
 NO_CONTROL = "no control was given, so it is unknown how often this holds for people outside the release"
@@ -348,7 +348,7 @@ def share_of(tally: Tally, unit: str) -> str:
 
 
 def against(control: Tally | None, what: str = "outside the release it would seem so") -> str:
-    """Return what the control says."""
+    """Describe the result of the control in words."""
     if control is None:
         return NO_CONTROL
     return f"{what} for {number(round(control.successes, 2))} of {control.attempts:,} ({percent(control.share)})"

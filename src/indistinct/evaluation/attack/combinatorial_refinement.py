@@ -73,7 +73,7 @@ class CombinatorialRefinement(Attack):
 
 
 def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
-    """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
+    """Return the claims for each column, and the number of classes and columns with contradictory constraints.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.
     """
@@ -98,7 +98,7 @@ def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = N
 
 
 def _earlier(shown: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset[Node]]]:
-    """Yield each generalized class with its node, and the finer nodes of classes that differ in this column alone."""
+    """Yield each generalized class with its node, and the finer nodes of classes equal in all other columns."""
     values, alike = shown.classes.values, defaultdict(list)
     others = list(map(tuple, np.delete(values, j, axis=1).tolist()))
     known = shown.nodes(j)

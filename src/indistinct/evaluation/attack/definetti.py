@@ -55,7 +55,7 @@ class DeFinetti(Attack):
     ] = None
 
     def refusal(self, target: Target) -> str | None:
-        """Return why the attack does not apply: it wants buckets in which values are separated from people."""
+        """Return why the attack does not apply; it needs buckets that separate sensitive values from people."""
         structure, missing = target.published.structure, Attack.refusal(self, target)
         if missing is not None:
             return missing
@@ -122,7 +122,7 @@ class DeFinetti(Attack):
 def _widest(
     slices: tuple[tuple[str, ...], ...], sensitive: str, generalized: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """Return the attributes that stand together and tell most of a person, without the sensitive column."""
+    """Return the largest slice without the sensitive column."""
     apart = [names for names in slices if sensitive not in names and not set(names) & set(generalized)]
     return max(apart, key=len, default=None)
 
@@ -182,7 +182,7 @@ class Dealt:
         return share / np.add.reduceat(share, self.starts[:-1])[self.people]
 
     def fit_chances(self, chances: Floats) -> Floats:
-        """Return chances that add up to one for everybody and, in a bucket, to the number of each value."""
+        """Scale chances so that they sum to 1 per person and, per bucket, to the count of each value."""
         for _ in range(FITTING):
             mass = np.bincount(self.entries, weights=chances * self.weights[self.people], minlength=len(self.counts))
             chances = chances * (self.counts / np.maximum(mass, 1e-300))[self.entries]
@@ -198,7 +198,7 @@ class Dealt:
         return float((hits / ties * self.weights).sum())
 
     def bucket_share(self) -> float:
-        """Return how often a guess of the most frequent value of a bucket is right."""
+        """Return the accuracy of guessing the most frequent value of each bucket."""
         largest = np.maximum.reduceat(self.equal(), self.starts[:-1])
         return float((largest * self.weights).sum() / self.weights.sum())
 
@@ -236,7 +236,7 @@ def conditionals(dealt: Dealt, chances: Floats, *, prior: float) -> list[Codes]:
 def _guess_control(
     dealt: Dealt, rules: list[Codes], control: Source, *, names: tuple[str, ...], known: Mapping[str, Domain]
 ) -> Tally:
-    """Return how often what was learned guesses the sensitive value of people who are not in the release."""
+    """Return how often the learned rules guess the sensitive value of people outside the release."""
     table = table_of(control, "the control")
     for name in names:
         if name not in table.column_names:
@@ -253,7 +253,7 @@ def _guess_control(
 
 
 def _right(dealt: Dealt, shown: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Floats:
-    """Return the share of the people of each pair who have its value, as far as the original tells it.
+    """Return the share of the people of each pair who have its value in the original.
 
     The original does not know buckets. Where people with equal quasi-identifiers are in several, each may be any of
     those whose sensitive value the bucket shows.

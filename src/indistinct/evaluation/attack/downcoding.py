@@ -53,7 +53,7 @@ class Downcoding(Attack):
 
 
 def claims_of(shown: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Claims]:
-    """Return what follows for each column, given what the algorithm declares; None leaves that to the looks."""
+    """Return the claims for each column, by the declared traits of the algorithm; None infers them."""
     claims = []
     for j in range(len(shown.columns)):
         if looks_tight(shown, j) if traits is None else traits.tight:

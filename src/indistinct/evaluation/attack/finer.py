@@ -72,7 +72,7 @@ def stays_whole(target: Target) -> bool:
 
 
 def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None) -> tuple[Codes, Codes]:
-    """Return the class of each original cell (-1 if it is not certain), and the classes all of whose rows are known.
+    """Return the class of each original cell, -1 if uncertain, and mark the classes with only known rows.
 
     Labels of a local recoding overlap. A cell belongs to a class if it fits no other that has room left, and if a class
     is as large as all cells that can still go there, they all do. `whole` says that rows with equal values stay
@@ -97,7 +97,7 @@ def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None
 
 
 def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
-    """Return all pairs of an original cell and a class whose published values cover it."""
+    """Return all pairs of an original cell and a class that covers it."""
     values, vectors = shown.classes.values, shown.cells.vectors
     if len(vectors) * len(values) > MAX_PAIRS:
         raise InputError(
@@ -172,7 +172,7 @@ class Judged:
 
     @property
     def tally(self) -> Tally:
-        """Return the coarse cells and those of which a finer value was named rightly."""
+        """Count the generalized cells, and those whose finer value was claimed correctly."""
         return Tally(sum(self.cells), sum(self.right))
 
     @property
@@ -182,7 +182,7 @@ class Judged:
 
     @property
     def details(self) -> dict[str, object]:
-        """Return what came back, column by column."""
+        """Return the number of recovered values by column."""
         parts = zip(self.names, self.cells, self.claimed, self.right, strict=True)
         return {
             "columns": {name: {"coarse": cells, "claimed": said, "right": right} for name, cells, said, right in parts},
@@ -209,7 +209,7 @@ class Judged:
 
 
 def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
-    """Return how many of the claimed rows are right on average if each row of a class lies there with some chance.
+    """Return the expected number of correct rows per claim if each row of a class is there with a probability.
 
     >>> rows_by_chance(np.array([2]), np.array([0.5]), np.array([1])).tolist()
     [0.75]
@@ -225,7 +225,7 @@ def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
 
 
 def judge(shown: ShownClasses, claims: list[Claims], *, whole: bool, progress: Progress | None = None) -> Judged:
-    """Return how many claims are right; classes of which it is not known which rows they hold are left out."""
+    """Judge claims against the original; classes whose rows are not known are skipped."""
     found, settled = settle(shown, whole=whole, progress=progress)
     sizes, cells, claimed, right, chance, unjudged = shown.classes.sizes, [], [], [], 0.0, 0
     for each in claims:

@@ -50,7 +50,7 @@ class Intersection(Attack):
     ] = 0
 
     def run(self, target: Target) -> Outcome:
-        """Intersect the groups of everybody who is in both releases."""
+        """Intersect the candidate sets of all people who are in both releases."""
         earlier = _earlier(target)
         everybody = _in_both(target)
         crowd = draw_people(everybody, target)
@@ -92,7 +92,7 @@ class _FoundOut:
 
 
 def _earlier(target: Target) -> Target:
-    """Return the earlier release as one whose labels are read with the values of every table at hand."""
+    """Return the earlier release, with labels read over the values of all known tables."""
     return target.once("earlier", lambda: _read_earlier(target))
 
 
@@ -105,7 +105,7 @@ def _read_earlier(target: Target) -> Target:
 
 
 def _in_both(target: Target) -> Crowd:
-    """Return the people of the original who are in the table of the earlier release, as far as that is known."""
+    """Return the people of the original who are also in the table of the earlier release."""
     crowd = original_crowd(target)
     assert target.earlier is not None  # noqa: S101
     if target.earlier.original is not None:
@@ -119,7 +119,7 @@ def _in_both(target: Target) -> Crowd:
 def _find_out(
     target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
 ) -> tuple[_FoundOut, Mask, dict[str, object]]:
-    """Return who of a crowd is found out by both releases together, who by one alone, and figures.
+    """Return who is disclosed by both releases together and who by one alone, with figures.
 
     Candidates are counted `among` those who are in both releases, also for people who are in none.
     """

@@ -143,7 +143,7 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
 
 
 def _shared(evidence: BucketEvidence) -> list[Slice]:
-    """Return what two slices have in common, once for each two that are joined."""
+    """Return the shared attributes of each two joined slices."""
     found = []
     for join in evidence.links.joins:
         parent = evidence.slices[join.parent]
@@ -168,7 +168,7 @@ def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> d
 
 
 def _by_group(each: Slice, codes: Mapping[str, Codes], bucket_of_group: Codes) -> Slice:
-    """Return what the bucket of each group shows of another slice."""
+    """Return the entries of another slice in the bucket of each group."""
     buckets, counts = each.units, each.counts
     order = np.argsort(buckets, kind="stable")
     starts = np.searchsorted(buckets[order], np.arange(int(bucket_of_group.max(initial=-1)) + 2))
@@ -263,7 +263,7 @@ def require_contained(target: Target) -> None:
 
 
 def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Matches:
-    """Return the groups that may hold each row of a crowd, as far as its people are known."""
+    """Return the groups that may contain each row of a crowd, by the known quasi-identifiers."""
     names = list(crowd.known)
     columns = [crowd.known[name] + 1 for name in names]
     grouping = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
@@ -391,7 +391,7 @@ def _expand_rows(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
 
 
 def _counts(part: Slice, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
-    """Return how often each group shows the vector of a part that is wanted of it."""
+    """Count, for each group, the rows that show the requested vector of a part."""
     kept = entries >= 0
     keys, places = distinct_with_places((entries * size + part.units)[kept])
     sums = np.bincount(places, weights=part.counts[kept])
@@ -462,7 +462,7 @@ def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
 
 
 def prior_belief(known: Belief) -> Belief:
-    """Return what everybody knows without a person's quasi-identifiers: the same of all rows."""
+    """Return the belief without quasi-identifiers: the overall distribution, for all rows."""
     (codes,) = np.nonzero(known.prior)
     rows = np.zeros(len(known.vector_of_row), dtype=np.int64)
     return Belief(rows, np.array([0, len(codes)]), codes, known.prior[codes], known.prior)

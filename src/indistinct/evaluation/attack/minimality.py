@@ -94,7 +94,7 @@ class Minimality(Attack):
         return f"its {rows:,} rows leave more than {self.worlds:,} possible tables, and each would be searched"
 
     def run(self, target: Target) -> Outcome:
-        """Return how many people's sensitive values become surer by what is known of the algorithm, and are right."""
+        """Count the people whose sensitive value becomes more certain, and correct, by knowing the algorithm."""
         model, algorithm = _model_and_algorithm(target)
         looked_at = _sensitive_keys(model, algorithm)
         if not looked_at:
@@ -175,7 +175,7 @@ class Known:
         return self.cells.classes.histograms[self.key]
 
     def truth(self) -> Codes:
-        """Return how often each cell has each value."""
+        """Return the count of each value in each cell."""
         histogram, width = self.histogram, len(self.histogram.reference)
         words = histogram.owners() * width + histogram.codes
         return np.bincount(words, weights=histogram.counts, minlength=len(self.cells) * width).reshape(-1, width)
@@ -286,7 +286,7 @@ def known_table(target: Target, key: Key) -> Known:
 
 
 def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int]:
-    """Return everybody's chances of each value over the worlds that give the release, and how many worlds do."""
+    """Return the probability of each value over the worlds that give this release, and the number of these worlds."""
     release = _search_world(known, known.truth().astype(np.int64), target)
     if release is None or not _same_classes(release, known.class_ids):
         raise InputError(
@@ -303,7 +303,7 @@ def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int
 
 
 def _search_world(known: Known, counts: Codes, target: Target) -> Release | None:
-    """Return what the algorithm publishes for each cell of a world, None where it finds nothing."""
+    """Run the algorithm on a world; None where it finds nothing."""
     model, algorithm = _model_and_algorithm(target)
     owners, codes = np.nonzero(counts)
     indptr = starts_of(np.bincount(owners, minlength=len(counts)))

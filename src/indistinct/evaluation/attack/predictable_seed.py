@@ -71,7 +71,7 @@ class PredictableSeed(Attack):
         )
 
     def run(self, target: Target) -> Outcome:
-        """Try seeds, and report what the best of them puts in place."""
+        """Try seeds, and report the best guess of the row order."""
         trials = _trials(target)
         best: _Guess | None = None
         tried: dict[str, int] = {}
@@ -112,7 +112,7 @@ class PredictableSeed(Attack):
 
 
 def _trials(target: Target) -> "list[_BlocksOfRows]":
-    """Return the orders of rows in which a guess can be judged; they are looked for once."""
+    """Return the row orders in which guesses can be judged; they are computed once."""
     return target.once("trials", lambda: _find_trials(target))
 
 
@@ -133,7 +133,7 @@ class _Guess:
 
 
 def _orders(words: Codes, trials: "list[_BlocksOfRows]", seed: int) -> Iterator[tuple[str, Codes, "_BlocksOfRows"]]:
-    """Yield the orders that a seed gives the rows of the original, whose contents have words under it."""
+    """Yield the row orders that a seed gives to the original; `words` are the row contents hashed with the seed."""
     rows = len(words)
     for trial in trials:
         yield "indistinct", np.argsort(mix_words(words, FIRST_SLICE + trial.order.slice), kind="stable"), trial
@@ -203,7 +203,7 @@ class _BlocksOfRows:
         return float(self.chances[self.judges].mean()) if self.judges.any() else 0.0
 
     def _hits(self, order: Codes) -> Mask:
-        """Return which published rows look like the row that a guessed order puts there."""
+        """Mark published rows that look like the row at their position in a guessed order."""
         kinds = self.order.originals[order]
         kinds = kinds[kinds >= 0]
         kinds = kinds[self.block_of_kind[kinds] >= 0]

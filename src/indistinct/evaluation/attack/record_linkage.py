@@ -90,7 +90,7 @@ class RecordLinkage(Attack):
         return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
 
     def _control(self, target: Target, groups: Groups, register: Register, single: Codes, inside: Mask) -> Tally | None:
-        """Return how often a person is linked who is not in the release."""
+        """Return how often people are linked who are not in the release."""
         control = control_crowd(target)
         if control is not None:
             matches = match(groups, with_errors(control, target, self.errors))
@@ -188,7 +188,7 @@ def _right(
 
 
 def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
-    """Return what one row of each group shows apart from its labels, and what each original row has there, in codes."""
+    """Encode the unmodified columns of one row of each group, and the same columns of each original row."""
     original = table_of(target.original, "the original")
     if groups.class_of_row is None:
         return _of_bucket(target, groups, len(original))

@@ -37,7 +37,7 @@ class RowOrder:
     slice: int = 0
 
     def positions(self) -> Floats:
-        """Return where in the original a published row is expected: the mean of the rows that look alike, or NaN."""
+        """Return the expected original position of each published row: the mean over equal rows, or NaN."""
         (known,) = np.nonzero(self.originals >= 0)
         size = int(max(self.kinds.max(initial=-1), self.originals.max(initial=-1))) + 1
         number = np.bincount(self.originals[known], minlength=size)
@@ -82,7 +82,7 @@ def _part_into_blocks(published: pa.Table, kinds: _Kinds) -> RowOrder:
 
 
 def blocks_of(published: pa.Table) -> Codes:
-    """Return the block of every row: rows stay in one block unless some columns explain why they stand apart."""
+    """Divide published rows into blocks that are separated by sorted columns."""
     columns = {name: encode_values(published, name).codes.astype(np.int64) for name in published.column_names}
     blocks = np.zeros(published.num_rows, dtype=np.int64)
     while True:
@@ -95,7 +95,7 @@ def blocks_of(published: pa.Table) -> Codes:
 
 
 def _explains(codes: Codes, blocks: Codes) -> bool:
-    """Return whether equal values of a column stand together in all blocks, or its values ascend or descend there."""
+    """Return whether rows of each block are sorted or grouped by a column."""
     if not len(codes):
         return False
     within = np.diff(blocks) == 0
@@ -221,11 +221,11 @@ class _Compared:
 
     @property
     def p_value(self) -> float:
-        """Return how often a random order is correlated as much, either way, by the normal approximation."""
+        """Return the two-sided p-value of the rank correlation, by the normal approximation."""
         return math.erfc(abs(self.product) / math.sqrt(2 * self.variance)) if self.variance > 0 else 1.0
 
     def join(self, other: "_Compared") -> "_Compared":
-        """Return what two slices tell together."""
+        """Combine the results of two slices."""
         right = (self.right[0] + other.right[0], self.right[1] + other.right[1])
         return _Compared(
             right, self.product + other.product, self.squares + other.squares, self.variance + other.variance

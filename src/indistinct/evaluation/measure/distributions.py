@@ -80,7 +80,7 @@ class PairDistance:
     spearman: BeforeAfter | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values; what stands twice is a mapping."""
+        """Return plain JSON values; figures before and after are mappings."""
         twice = ("cramers_v", "pearson", "spearman")
         told = {name: getattr(self, name) for name in ("together", "total_variation", "hellinger")}
         shown = {name: getattr(self, name) for name in twice}
@@ -116,7 +116,7 @@ class Distributions(Result):
 
 
 def distance_grid(found: JsonValues) -> Grid:
-    """Return how far each column is from the original."""
+    """Return the table of distances from the original by column."""
     keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein", "wasserstein_share")
     headings = ("total variation", "Hellinger", "Kullback-Leibler, bits", "Wasserstein", "of the span")
     rows = [
@@ -128,7 +128,7 @@ def distance_grid(found: JsonValues) -> Grid:
 
 
 def pair_grids(found: JsonValues) -> list[Grid]:
-    """Return how far each pair of columns is from the original, and how dependent its columns are before and after."""
+    """Return the tables of distances of pairs of columns, and of their dependence before and after."""
     pairs = found.at("pairs")
     if not pairs:
         return []
@@ -153,7 +153,7 @@ def _before_after(both: Mapping[str, float | None]) -> str:
 def compare_distributions(
     original: Mapping[str, Encoded], shown: View, *, progress: Progress | None = None
 ) -> Distributions:
-    """Return how far a release is from its original in every column and every pair of columns."""
+    """Compare a release with its original in every column and every pair of columns."""
     before, domains = unmodified(original).joined(), {name: column.domain for name, column in original.items()}
     shown = shown.joined()
     shares = {name: (marginal(before, name, len(d)), marginal(shown, name, len(d))) for name, d in domains.items()}
@@ -231,7 +231,7 @@ class _Averages:
 
 
 def _view(domain: Domain, original: Floats, own: Floats, *, shown: View) -> _View:
-    """Return a view of a column whose values have the shares `original` before and `own` where it is shown."""
+    """Return the moments of a column whose values have the shares `original` before and `own` where it is published."""
     cover, missing = shown.columns[domain.column].cover, int(domain.missing)
     present = np.ones(len(original))
     present[:missing] = 0
@@ -294,7 +294,7 @@ def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, sh
 
 
 def _products(values: View, names: tuple[str, str]) -> Callable[[_Averages, _Averages], Floats]:
-    """Return what sums over rows the products of what two columns are on average; apart, buckets decide.
+    """Return a function that sums the products of two columns over rows; across slices by bucket means.
 
     Rows that are alike in both columns are grouped once, for all that is asked of the pair.
     """

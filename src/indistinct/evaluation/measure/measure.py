@@ -162,7 +162,7 @@ def _measure(
 
 
 def _measure_release(assignment: Assignment, chosen: Sequence[Metric], *, given: bool) -> Measurements:
-    """Return metrics of a release in classes, whose cells were counted or were too many for that."""
+    """Measure a release in classes; without cells only the metrics that do not need them."""
     if not assignment.frequencies.of_classes:
         return measure_all(assignment, chosen)
     left_out = [metric for metric in chosen if metric.compares_cells or metric.counts_values]
@@ -194,7 +194,7 @@ def _measure_by_part(published: Published, metrics: Sequence[Metric | str] | Non
 
 
 def assignment_of(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:
-    """Return what a release in classes makes of its original: as it was made, or as far as its labels tell.
+    """Return the assignment of a release in classes: as it was made, or read from its labels.
 
     `keys` ask for histograms of published columns where labels are read. What was read by some keys is read once.
     """

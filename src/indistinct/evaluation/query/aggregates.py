@@ -37,7 +37,7 @@ class Numbers:
     attained: Mask | None = None
 
     def negate(self) -> "Numbers":
-        """Return the same with all signs turned, whose least is the largest here."""
+        """Return the numbers with reversed signs; the smallest becomes the largest."""
         limits = (-self.limits[1], -self.limits[0])
         return replace(self, least=-self.largest, largest=-self.least, mean=-self.mean, limits=limits)
 
@@ -169,7 +169,7 @@ def _in_order(numbers: Numbers) -> tuple[Codes, Codes]:
 
 
 def _taken(numbers: Numbers, above: float, ordered: tuple[Codes, Codes]) -> tuple[float, int]:
-    """Return the sum and the number of rows that make the sum of what lies above a number least."""
+    """Return the smallest possible sum of numbers above a threshold, and how many rows it has."""
     order, before = ordered
     units, counts, least = numbers.units[order], numbers.counts[order], numbers.least[order]
     below = np.bincount(units, counts * (least < above), minlength=len(numbers.low)).astype(np.int64)
@@ -179,7 +179,7 @@ def _taken(numbers: Numbers, above: float, ordered: tuple[Codes, Codes]) -> tupl
 
 
 def _least_certain(numbers: Numbers) -> float:
-    """Return the number that the least one does not exceed: that of a unit whose largest entries were chosen."""
+    """Return an upper bound of the minimum over the rows that match for certain."""
     turned = numbers.negate()
     order, before = _in_order(turned)
     units, counts = numbers.units[order], numbers.counts[order]
@@ -208,7 +208,7 @@ def _guessed_least(numbers: Numbers) -> tuple[float | None, float | None]:
 
 
 def _deviation(numbers: Numbers, about: float) -> float:
-    """Return the standard deviation of the estimated sum of what lies above a number."""
+    """Return the standard deviation of the estimated sum of numbers above a threshold."""
     share = np.divide(numbers.weights, numbers.counts, where=numbers.counts > 0, out=np.zeros(len(numbers.counts)))
     mean = np.where(np.isfinite(numbers.mean), numbers.mean, about) - about
     each = share * (numbers.variance + mean**2) - (share * mean) ** 2

@@ -89,7 +89,7 @@ def _words(value: Number | None) -> str:
 
 
 def answer(rows: PublishedRows, query: Query) -> Answer:
-    """Return what published rows answer to a query of their columns."""
+    """Answer a query on published rows."""
     whole = replace(_answer(rows, query, _boxes(rows, query)), notes=())
     notes = [*rows.notes, *([PERHAPS_NONE] if _perhaps_none(whole) else [])]
     if not query.groups:

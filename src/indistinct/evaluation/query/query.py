@@ -105,7 +105,7 @@ def workload_error(
     sanity: float = 1.0,
     **known: Unpack[Beside],
 ) -> WorkloadErrors:
-    """Return how far the answers of a release are from those of its original, over the queries of a workload.
+    """Compare the answers of a release and its original over the queries of a workload.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class QueryContext:
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
-    """Return the rows of a release, as far as queries ask about them, with what is known of its original."""
+    """Return the rows of a release with the queried columns, and what is known of its original."""
     about = _background_of(published)
     if published.raw is not None:
         about = _with_original(about, published, queries)
@@ -179,7 +179,7 @@ def rows_of_published(published: Published, queries: Sequence[Query]) -> Publish
 
 
 def _background_of(published: Published) -> QueryContext:
-    """Return what the certificate and the recoding of a release tell, and the values that a release was made of."""
+    """Return what certificate, recoding and release reveal about the original."""
     certificate, hierarchies = published.certificate, published.hierarchies
     algorithm, suppressed = certificate.get("algorithm"), certificate.get("suppressed_rows")
     algorithm = algorithm if isinstance(algorithm, str) else None
@@ -199,7 +199,7 @@ def _background_of(published: Published) -> QueryContext:
 
 
 def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
-    """Return the values that a release was made of, or else those that its recoding speaks of."""
+    """Return the domains of the release's original, or else those of its recoding."""
     made = published.release
     if made is None or not made.assignment.domains:
         return domains_of(recoding)
@@ -245,7 +245,7 @@ def published_rows(
 
 
 def _attained(names: Sequence[str], schema: Schema, about: QueryContext) -> dict[str, tuple[str, ...]]:
-    """Return the columns whose ranges end at values that occur, and what rows show alike among which they do.
+    """Return the columns whose ranges end at occurring values, each with the columns that define its classes.
 
     That is so where a search on this table published the ranges of its own rows and suppressed none of them. A node of
     a tree may look like a range, so that the column must be known.
@@ -280,7 +280,7 @@ def _quasi(
 
 
 def _in_classes(read: Mapping[str, tuple[ShownColumn, Codes]], rows: int) -> View:
-    """Return rows of which everything stays together: equal ones are one entry."""
+    """Return the rows of a release in classes; equal rows are one entry."""
     columns = {name: column for name, (column, _) in read.items()}
     if not read or not rows:
         counts = np.array([rows] if rows else [], dtype=np.int64)
@@ -352,7 +352,7 @@ def _read_types(domain: Domain) -> Domain:
 
 
 def _with_original(about: QueryContext, published: Published, queries: Sequence[Query]) -> QueryContext:
-    """Return what the original tells: its values and how many rows are missing."""
+    """Add what the original reveals: its values, and the number of suppressed rows."""
     engine, source = open_source(published.original)
     schema = published.schema
     asked = dict.fromkeys(name for query in queries for name in query.columns if name in source.columns)

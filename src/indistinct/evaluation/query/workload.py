@@ -137,7 +137,7 @@ AT: Mapping[str, float] = {"median": 0.5, "p95": 0.95}
 def errors_of(
     published: PublishedRows, original: PublishedRows, workload: Workload, *, sanity: float
 ) -> WorkloadErrors:
-    """Return how far the answers on published rows are from those on the original ones."""
+    """Compare the answers on published rows with those on the original ones."""
     size = len(workload)
     truths, estimates = np.full(size, np.nan), np.full(size, np.nan)
     exact, inside = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
@@ -149,6 +149,7 @@ def errors_of(
 
 
 def _within(found: Answer, true: Answer) -> bool:
+    """Return whether the true answer is within the bounds of the estimated one."""
     value, low, high = (_place(each) for each in (true.value, found.low, found.high))
     small = 1e-9 * max(abs(value), 1.0)
     return math.isnan(value) or low - small <= value <= high + small

@@ -179,7 +179,7 @@ def _apart(spec: str) -> list[tuple[str, float, str]]:
 
 
 def draw_sweep(comparison: Comparison, rows: list[dict[str, Any]], parameter: str) -> str:
-    """Return how metrics change as one parameter grows, a line for each algorithm."""
+    """Draw metrics by one parameter, with a line for each algorithm."""
     measured: dict[str, Scale] = {
         name: _scale(rows, name) for name in comparison.metrics if all(row[name] is not None for row in rows)
     }

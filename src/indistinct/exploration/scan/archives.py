@@ -63,7 +63,7 @@ def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
 
 
 def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[bytes]]) -> tuple[int, int]:
-    """Return where an entry begins and ends; collect further bytes of its header and compressed content."""
+    """Return the span of an entry; collect further bytes of its header and compressed content."""
     start = entry.header_offset
     name, extra = struct.unpack_from("<HH", content, start + LOCAL_SIZE - 4)
     data = start + LOCAL_SIZE + name + extra
@@ -101,7 +101,7 @@ def _behind_stream(packed: bytes) -> bytes:
 def _read_directory(
     content: bytes, start: int, entries: int, found: dict[str, list[bytes]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the records of the central directory and of the end begin and end."""
+    """Yield the spans of the central directory's records and of the end record."""
     for _ in range(entries):
         sizes = struct.unpack_from("<HHH", content, start + 28)
         end = start + CENTRAL_SIZE + sum(sizes)

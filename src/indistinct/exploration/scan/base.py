@@ -184,7 +184,7 @@ class ScannedFile:
         return tuple(dict.fromkeys((*declared, *self.suggested)))
 
     def called(self, name: str) -> str:
-        """Return how a finding names a column: by number where its name may be a person's data."""
+        """Return the name of a column in findings: its number where the name may be personal data."""
         if name == NAMELESS:
             return f"the nameless column number {self.columns.index(name) + 1}"
         expected = [each for each in self.expected_columns if each in self.columns]
@@ -214,7 +214,7 @@ class ScanCheck:
         return not self.kinds or subject.file.kind in self.kinds
 
     def missing(self, subject: ScannedFile) -> tuple[str, ...]:
-        """Return what the check needs and is missing; without cells, nothing else helps."""
+        """Return the inputs that the check needs and does not have; without cells only the table is named."""
         missing = tuple(name for name in self.needs if _is_absent(subject, name))
         return ("table",) if "table" in missing else missing
 

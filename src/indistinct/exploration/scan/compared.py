@@ -173,7 +173,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """Return a type in which times inside another type are replaced with numbers."""
+    """Replace times by numbers inside a nested type."""
     types = pa.types
     if types.is_struct(kind):
         return pa.struct([each.with_type(_with_numbers(each.type)) for each in kind])

@@ -256,7 +256,7 @@ def _match_rows(subject: ScannedFile) -> _Matched | None:
 
 
 def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
-    """Return groups of rows in which only chance may decide the order.
+    """Number the groups of rows in which the order must be random.
 
     They publish equal quasi-identifiers, and equal values wherever the file is sorted or grouped by a column.
     """

@@ -19,7 +19,7 @@ Fields = dict[int, Any]
 
 
 def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
-    """Yield where page indexes and Bloom filters begin and end; raise `ValueError` for a broken footer."""
+    """Yield the spans of page indexes and Bloom filters; raise `ValueError` for a broken footer."""
     try:
         fields, _ = _read_struct(content, footer, 0)
         for group in fields.get(ROW_GROUPS, ()):
@@ -37,7 +37,7 @@ def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
 
 
 def _copy_of(described: Fields, content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where a copy of a column's metadata begins and ends: some programs write one."""
+    """Yield the span of a copy of a column's metadata; some programs write one."""
     starts = [described[field] for field in (DATA_PAGES, DICTIONARY) if described.get(field)]
     place = min(starts, default=0) + described.get(PACKED_SIZE, 0)
     with suppress(IndexError, ValueError, struct.error):

@@ -193,7 +193,7 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
 
 
 def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
-    """Return where bytes begin like one of the values."""
+    """Return the positions where the first bytes of a value occur."""
     cells = np.frombuffer(block, dtype=np.uint8)
     if len(cells) < width:
         return []

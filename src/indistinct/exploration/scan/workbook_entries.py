@@ -161,7 +161,7 @@ def _reached_by_links(book: Workbook) -> set[str]:
 
 
 def _targets(name: str, content: bytes) -> set[str]:
-    """Return the entries to which a list of links points, without addresses outside the file."""
+    """Return the entries that a list of links points to, without addresses outside the file."""
     folder = posixpath.dirname(posixpath.dirname(name))
     try:
         links = list(parse_xml(content, name))

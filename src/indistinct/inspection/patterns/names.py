@@ -74,7 +74,7 @@ INNER = str.maketrans("", "", "'’‘`´-‐.·・")
 
 
 def names_share(texts: Sequence[str], counts: Sequence[int], *, rows: int) -> PatternShare | None:
-    """Return the share of distinct texts that look like names of people, None where too little speaks for it.
+    """Return the share of distinct texts that look like personal names; None if the evidence is weak.
 
     `counts` are the rows of each text, and `rows` those of the column.
     """

@@ -182,7 +182,7 @@ def is_norwegian_number(text: str) -> bool:
 
 
 def is_belgian_number(text: str) -> bool:
-    """Return whether the last two digits of a rijksregisternummer are right; from 2000 on a 2 is put in front."""
+    """Return whether the check digits of a rijksregisternummer are valid; from 2000 on a 2 is prefixed."""
     digits = "".join(map(str, digits_of(text)))
     body, key = digits[:9], int(digits[9:])
     return int(digits[2:4]) <= 12 and key in (97 - int(body) % 97, 97 - int("2" + body) % 97)

@@ -78,7 +78,7 @@ def coordinate_pairs(columns: Mapping[str, pa.Array]) -> dict[str, PatternShare]
 
 
 def _degrees(values: pa.Array) -> tuple[float, float] | None:
-    """Return in which share numbers have many decimals, and the largest of them; None if they are no degrees."""
+    """Return the share of numbers with many decimals, and the largest number; None if they are not degrees."""
     if not pa.types.is_floating(values.type):
         return None
     line: Codes = values.drop_null().cast(pa.float64()).to_numpy()

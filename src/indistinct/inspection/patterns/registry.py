@@ -74,7 +74,7 @@ def _is_medical(texts: pa.Array, found: PatternShare) -> bool:
 
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:
-    """Return what all texts together show: names of people, addresses of houses, free text, or such inside texts."""
+    """Return patterns of all texts together: personal names, addresses, free text, or identifiers inside texts."""
     places = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
     some, weights = texts.take(pa.array(places)).to_pylist(), counts[places].tolist()
     kept = [(text.strip(), weight) for text, weight in zip(some, weights, strict=True) if text and text.strip()]

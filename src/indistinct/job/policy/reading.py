@@ -180,7 +180,7 @@ def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
-    """Return how the input is read; every column that it names must have a role."""
+    """Return the reading options of the input; every column named there must have a role."""
     with at_place("[input]"):
         reading = declare(**given)
     for name in reading.named_columns:
@@ -194,7 +194,7 @@ def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what the text of a policy says, before any of it is checked; raise `PolicyError` where it is no TOML."""
+    """Parse the text of a policy without checking it further; raise `PolicyError` if it is not TOML."""
     _check_size(text)
     try:
         return tomllib.loads(text)
@@ -232,7 +232,7 @@ def _check_size(text: str) -> None:
 
 
 def _column(name: str, given: Any) -> dict[str, Any]:
-    """Return role and hierarchy of a column; a text alone is its role."""
+    """Return role and hierarchy of a column; plain text is its role."""
     column = {"role": given} if isinstance(given, str) else given
     place = f"[columns] {name}"
     if not isinstance(column, dict):
@@ -299,7 +299,7 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
 
 
 def _knows(given: Mapping[str, Any]) -> str | None:
-    """Return what attackers are stated to know of the rows that pseudonyms link, if anything."""
+    """Return what attackers are declared to know about rows linked by pseudonyms, None if nothing is declared."""
     stated = given.get("knows")
     if stated not in (None, CLASSES):
         raise PolicyError(
@@ -310,7 +310,7 @@ def _knows(given: Mapping[str, Any]) -> str | None:
 
 
 def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return what a key says of quasi-identifiers; raise where it says so of other columns, or what makes no sense."""
+    """Return the values of a key by quasi-identifier; raise for other columns and for invalid values."""
     found = {name: column[key] for name, column in columns.items() if key in column}
     for name, given in found.items():
         with at_place(f"[columns] {name}"):
@@ -336,7 +336,7 @@ def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _kinds(table: str) -> dict[str, ValueKind]:
-    """Return the keys of a table, with what each of them takes."""
+    """Return the keys of a table of a policy, each with the kind of its value."""
     return {key: setting.kind for key, setting in settings_of(table).items()}
 
 

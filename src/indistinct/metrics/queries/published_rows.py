@@ -39,7 +39,7 @@ class Clipped:
 
 
 def overlap(column: ShownColumn, allowed: ValueSet) -> ValueOverlap:
-    """Return how much of each published value a set allows."""
+    """Return the share of each published value that a set covers: certain, possible and expected."""
     levels = _levels(column, allowed)
     inside, partly = _sum_weights(column, levels), _sum_weights(column, levels > 0)
     others, beyond = allowed.levels[-2] if isinstance(allowed, TextSet) else 0, column.beyond_domain

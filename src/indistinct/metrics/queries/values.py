@@ -131,7 +131,7 @@ class ColumnValues:
     order: tuple[str, ...] = ()
 
     def missing(self, wanted: bool) -> ValueSet:
-        """Return the set of missing alone, or of everything else."""
+        """Return the set that contains only missing, or everything else."""
         if self.kind is not Kind.TEXT:
             found = LineSet((), missing=True)
             return found if wanted else ~found

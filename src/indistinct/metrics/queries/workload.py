@@ -356,7 +356,7 @@ class Boxes:
 
 
 def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
-    """Return what the queries of a workload accept of these columns; conditions on others are left out."""
+    """Return the boxes of the queries of a workload on these columns; conditions on others are ignored."""
     columns = {domain.column: column_values(domain) for domain in domains}
     owners, weights, boxes = [], [], []
     for query, (asked, weight) in enumerate(zip(workload.queries, workload.weights, strict=True)):

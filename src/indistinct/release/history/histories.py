@@ -60,7 +60,7 @@ class Standing:
         return len(self.people)
 
     def without(self, held: Mask) -> "Standing":
-        """Return the release without the people whom a mask marks."""
+        """Return the release without the marked people."""
         counts = np.diff(self.indptr)
         classes = self.classes[np.repeat(~held, counts)]
         return replace(self, people=self.people[~held], indptr=starts_of(counts[~held]), classes=classes)
@@ -69,7 +69,7 @@ class Standing:
 def standing_of(
     engine: Engine, source: Source, assignment: Assignment, *, schema: Schema, key: bytes, k: int, fresh: bool = False
 ) -> Standing:
-    """Return which people are in which class of what an assignment publishes, under a key."""
+    """Return the classes of each person in what an assignment publishes; person IDs are hashed with a key."""
     names, person = assignment.frequencies.names, tuple(schema.person)
     known = {domain.column: domain for domain in assignment.domains}
     counted = engine.count(source, Request((*names, *person), domains=known, published=True))
@@ -130,22 +130,22 @@ class Histories:
 
     @property
     def joined(self) -> Mask:
-        """Mark the people who are in the new release alone."""
+        """Mark the people who are only in the new release."""
         return self.k_before == 0
 
     @property
     def left(self) -> Mask:
-        """Mark the people who are in earlier releases alone."""
+        """Mark the people who are only in earlier releases."""
         return self.index < 0
 
     @property
     def small(self) -> Mask:
-        """Mark the people who stand among fewer than was promised to them."""
+        """Mark the people whose candidate set is smaller than k."""
         return self.company < self.k
 
 
 def overlap_of(new: Standing, earlier: Sequence[Standing]) -> Overlap:
-    """Return what a release and earlier ones tell together of everybody who is in any of them."""
+    """Summarize the candidate sets of all people after intersecting a release with earlier ones."""
     found = histories_of(new, earlier)
     below = found.small & ~found.untouched
     return Overlap(
@@ -164,7 +164,7 @@ _MANY = np.iinfo(np.int64).max
 
 
 def histories_of(new: Standing, earlier: Sequence[Standing]) -> Histories:
-    """Return the histories of everybody who is in a release or in an earlier one."""
+    """Return the histories of all people of a release or an earlier one."""
     everybody, indices = _everybody([*earlier, new])
     columns, k = [], np.zeros(everybody, dtype=np.int64)
     k_before = k
@@ -188,7 +188,7 @@ def histories_of(new: Standing, earlier: Sequence[Standing]) -> Histories:
 
 
 def _without_earlier_values(fresh: Sequence[bool]) -> list[bool]:
-    """Return of which releases, the first one first, no other shows the same values: the last ones, all of them fresh.
+    """Mark the last releases that are all re-measured, so that they share no values with earlier ones.
 
     A fresh one shows none of an earlier release, and may be repeated by a later one that is not fresh.
 
@@ -199,7 +199,7 @@ def _without_earlier_values(fresh: Sequence[bool]) -> list[bool]:
 
 
 def _everybody(standings: Sequence[Standing]) -> tuple[int, list[Codes]]:
-    """Return how many people are in any release, and the number of everybody in each.
+    """Number all people of several releases; return their number, and the numbers of the people in each.
 
     The first half of a pseudonym tells people apart; where it ever does not, the whole is looked at.
     """
@@ -229,7 +229,7 @@ def _grouped(columns: Sequence[Codes], people: int) -> Grouping:
 
 
 def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) -> Codes:
-    """Return among how many everybody stands where it does not matter who is missing in the last, fresh releases.
+    """Return the size of each person's candidate set; absence from the last, re-measured releases does not count.
 
     These are the people of the same history in all other releases who are in the same classes of every one of these
     that the person is in. They are counted for each set of these that a person is in.
@@ -258,7 +258,7 @@ def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) ->
 
 
 def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histories | None = None) -> Codes:
-    """Return people of a new release, by their index in it, without whom it is accepted; they are few, not the fewest.
+    """Return people to withhold, by index, so that a new release is accepted; a small set, not the smallest.
 
     A person among too few is withheld. Where then too few of a history are missing, others of it are held back
     too, from its largest groups. Which of them is decided by their pseudonyms, and so by nothing that is published.
@@ -276,7 +276,7 @@ def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histo
 
 
 def _held_back(found: Histories) -> Codes:
-    """Return whom to withhold, by index in the new release, where that release is not `fresh`.
+    """Return the people to withhold, by index in the new release, where that release is not re-measured.
 
     First, everybody whose history with the new release has fewer than k people. Then, where some people of an earlier
     history are missing but fewer than `k_before`, others of it: from its largest new histories as many as leave k in

@@ -166,7 +166,7 @@ class Record:
 
 
 def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
-    """Return a ledger; with `create` one is made where there is none, for its owner alone.
+    """Open a ledger; with `create` a missing one is created, readable by its owner alone.
 
     Raises `InputError` for a file that others may read, that is no ledger, or that was changed.
     """
@@ -188,13 +188,13 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
 
 
 def _require_numbers(connection: sqlite3.Connection, place: Path) -> None:
-    """Raise where the number of a release is none that was given, or a mark speaks of a release that is not there."""
+    """Raise if the number of a release was changed, or an entry refers to a release that does not exist."""
     if connection.execute(STRANGE_NUMBERS).fetchone()[0]:
         raise _broken(place, "the number of a release was changed")
 
 
 def standings(ledger: Ledger) -> list[Standing]:
-    """Return who stood where in every release that a ledger remembers, the first one first."""
+    """Return the classes of each person in every recorded release, the first one first."""
     with _reading(ledger.path) as connection:
         form = _format(connection, ledger.path)
         rows = connection.execute("SELECT about, content FROM releases ORDER BY number").fetchall()
@@ -292,7 +292,7 @@ def reserve(path: str | Path) -> Iterator[None]:
 
 
 def _create_file(path: Path) -> bool:
-    """Create an empty file for its owner alone; return whether there was none."""
+    """Create an empty file readable by its owner alone; return whether it is new."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | UNFOLLOWED, 0o600))
     except FileExistsError:
@@ -420,7 +420,7 @@ def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, publishe
 
 
 def _seal(key: bytes, form: int, token: str, about: str, content: bytes) -> bytes:
-    """Return what shows that an entry is as it was written, under this key and in this format."""
+    """Return the message authentication code of an entry under this key and format."""
     kind = b"entry" if form == FIRST_FORMAT else f"entry of format {form}".encode()
     parts = (kind, token.encode(), about.encode(), content)
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
@@ -514,7 +514,7 @@ def unpacked_of_format_1(content: bytes, *, k: int) -> Standing:
 
 
 def head_of(content: bytes) -> dict[str, Any]:
-    """Return what precedes the arrays: the columns that tell people apart, `k`, and whether it was `fresh`."""
+    """Return the header before the arrays: the person columns, `k`, and whether values were re-measured."""
     head: dict[str, Any] = json.loads(content[4 : 4 + int.from_bytes(content[:4], "big")])
     return head
 

@@ -80,7 +80,7 @@ class Earlier:
 
 
 def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget | None = None) -> Earlier | None:
-    """Return what a release is to be compared with; None where nothing is given.
+    """Return the earlier releases to compare with; None where none is given.
 
     Rows that an earlier recoding does not cover were suppressed, if they are no more than it was allowed, or
     `suppression`. Raises where one of recoding and table is given without the other, where they do not belong together,
@@ -165,7 +165,7 @@ def _stored(previous: Recoding | str | Path) -> Recoding:
 
 
 def _roles(recoding: Recoding, schema: Schema) -> Schema:
-    """Return the roles of an earlier table, in which the same columns must tell people apart."""
+    """Return the roles of an earlier table, which must have the same person columns."""
     if recoding.schema is None:
         raise ParameterError(
             "the earlier recoding does not say which roles the columns have", hint="use a release's recoding"
@@ -208,7 +208,7 @@ def publish_beside(
 
 
 def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Publication:
-    """Return a job with what it and earlier releases tell together; raise if that is less than promised.
+    """Compare a job with earlier releases; raise if people have fewer candidates than guaranteed.
 
     With `accept` it is not refused; a warning is in the certificate instead. Where there is a ledger, the job says
     what that is to remember, with the path at which the recoding is `kept`.
@@ -231,7 +231,7 @@ def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: P
 def hold_people_back(
     found: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
 ) -> tuple[Fit, Publication]:
-    """Return a job without the people whom earlier releases would leave among too few.
+    """Withhold the people who would have too few candidates compared with earlier releases.
 
     `prepare` makes a job of a source from which a number of people were withheld. Where it suppresses more for that,
     more are held back.
@@ -284,7 +284,7 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
 def _standings(
     job: Publication, earlier: Earlier, ledger: Ledger | None
 ) -> tuple[Publication, Standing, list[Standing]]:
-    """Return a job with its assignment, who stands where in it, and who stood where in earlier releases."""
+    """Return a job with its assignment, and the classes of each person in it and in earlier releases."""
     require_whole(job.recoding, "the new release")
     assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     # Keyed pseudonyms show who is missing, whatever was measured anew.
@@ -316,7 +316,7 @@ def _require_same_people(new: Standing, old: Standing) -> None:
 
 
 def _cautions(new: Standing, model: Model, found: Overlap) -> list[str]:
-    """Return what limits the comparison."""
+    """Return warnings on the limits of the comparison."""
     warnings = [] if found.shared_people else [NOBODY]
     if found.shared_people and found.k <= 1:
         warnings.append(NO_SIZE)

@@ -51,7 +51,7 @@ def linked_rows(
     schema: Schema,
     rows_unknown: bool = False,
 ) -> Linked:
-    """Return what the pseudonyms of a release link, counted by its quasi-identifiers and pseudonyms together.
+    """Return how pseudonyms link the rows of a release, counted by quasi-identifiers and pseudonyms together.
 
     A pseudonym in one row only links nothing. Where all columns that tell people apart are published as
     pseudonyms, any other may link rows of one person, which are linked already. Anything else has a `problem`. With

@@ -83,7 +83,7 @@ class Pseudonym:
 
     @property
     def kind(self) -> str:
-        """Return what a certificate says of it."""
+        """Return the kind of the pseudonym as a certificate names it."""
         kind = "random" if self.random else "keyed"
         return kind if self.knows is None else f"{kind}{ROWS_UNKNOWN}"
 
@@ -94,7 +94,7 @@ class Pseudonym:
         return {"environment": self.environment} if self.key is None else {"key": Path(self.key).as_posix()}
 
     def secret(self, column: str, secret: Secret) -> bytes:
-        """Return the key; that of random numbers is drawn and forgotten, and follows from the seed of a test alone."""
+        """Return the key; that of random pseudonyms is drawn anew, or derived from the seed in tests."""
         if self.random:
             return new_key() if secret.seed is None else hashlib.sha256(f"{secret.seed} {column}".encode()).digest()
         return read_key(Path(self.key)) if self.key is not None else _from_environment(str(self.environment))
@@ -115,7 +115,7 @@ def pseudonym_from_options(given: Any) -> Pseudonym:
 
 
 def parse_pseudonym(text: str) -> Pseudonym:
-    """Return the pseudonym that a flag spells.
+    """Parse the pseudonym of a flag.
 
     >>> parse_pseudonym("environment:STUDY_KEY")
     Pseudonym(key=None, environment='STUDY_KEY', random=False, knows=None)
@@ -129,7 +129,7 @@ def parse_pseudonym(text: str) -> Pseudonym:
 
 
 def kinds_of(pseudonyms: Mapping[str, Pseudonym] | Sequence[str], schema: Schema) -> dict[str, str]:
-    """Return the columns that a release may show as pseudonyms, and of which kind, as far as that is known."""
+    """Return the kind of pseudonym of each column, `unknown` where it is not known."""
     if isinstance(pseudonyms, Mapping):
         kinds: dict[str, str] = {name: each.kind for name, each in pseudonyms.items()}
     else:
@@ -216,7 +216,7 @@ def _long_enough(content: bytes, what: str) -> bytes:
 
 
 def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
-    """Return an assignment whose release shows some identifiers, which a sink replaces by pseudonyms."""
+    """Add identifiers to an assignment's columns; a sink replaces them by pseudonyms."""
     shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
     if not shown:
         return assignment
@@ -244,7 +244,7 @@ class PseudonymSink:
 
     @classmethod
     def around(cls, sink: Sink, pseudonyms: Mapping[str, Pseudonym], *, secret: Secret) -> Sink:
-        """Return a sink for tables in which identifiers still stand; the same sink where there are no pseudonyms."""
+        """Wrap a sink so that it replaces identifiers by pseudonyms; without pseudonyms return it unchanged."""
         keys = {name: each.secret(name, secret) for name, each in pseudonyms.items()}
         return cls(sink, keys) if keys else sink
 
@@ -269,12 +269,12 @@ def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArr
 
 
 def with_declared_knowledge(pseudonyms: Mapping[str, Pseudonym], knows: str | None) -> dict[str, Pseudonym]:
-    """Return pseudonyms of a release whose steward states what attackers know; None leaves each unchanged."""
+    """Add what attackers are declared to know to pseudonyms; None leaves them unchanged."""
     return {name: each if knows is None else replace(each, knows=knows) for name, each in pseudonyms.items()}
 
 
 def rows_are_unknown(kinds: Mapping[str, str], person: Sequence[str]) -> bool:
-    """Return whether the pseudonyms of all person columns are declared not to tell numbers of rows.
+    """Return whether the pseudonyms of all person columns are declared not to reveal numbers of rows.
 
     >>> rows_are_unknown({"who": Pseudonym(random=True, knows="classes").kind}, ["who"]), rows_are_unknown({}, ["who"])
     (True, False)
@@ -358,7 +358,7 @@ def _framed(domain: Domain) -> list[bytes]:
 
 
 def canonical(values: pa.Array) -> list[tuple[str, str]]:
-    """Return the type and the text of each value by which it is the same value in another file.
+    """Return type and text of each value in a form that is equal in every file with this value.
 
     A column of whole numbers of which one is missing often comes as floating-point numbers, and a date as the midnight
     that it begins with. So a number is an integer or a fraction, however its column stores it, and a moment without a

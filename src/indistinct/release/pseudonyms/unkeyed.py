@@ -76,7 +76,7 @@ def _hashes(known: Sequence[str]) -> Iterator[str]:
 
 
 def _spellings(text: str) -> Iterator[bytes]:
-    """Yield what is hashed for an identifier: with a line's end, in large or small letters, as a database stores it."""
+    """Yield the ways to write an identifier before hashing: with a line end, in upper or lower case, as stored."""
     for each in (text, text.strip(), text.lower(), text.upper()):
         yield each.encode()
     yield from (text.encode() + end for end in (b"\n", b"\r\n"))
@@ -90,7 +90,7 @@ def _maker(way: str) -> Callable[[bytes], str]:
 
 
 def _uuid_maker(version: int, space: uuid.UUID) -> Callable[[bytes], str]:
-    """Return what makes the universally unique identifier of a name, which is a hash too."""
+    """Return a function that makes the name-based UUID of a text, which is a hash too."""
     way = {3: "md5", 5: "sha1"}[version]
 
     def make(content: bytes) -> str:

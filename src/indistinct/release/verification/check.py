@@ -105,7 +105,7 @@ class Check:
         )
 
     def shows_people(self, columns: Sequence[str]) -> bool:
-        """Return whether a table with these columns has everybody's pseudonym."""
+        """Return whether a table has pseudonyms of all people."""
         person = self.schema.person
         return bool(person) and all(name in columns and name in self.about.pseudonyms for name in person)
 
@@ -118,7 +118,7 @@ class Check:
         foreign_certificate: bool = False,
         whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return what published tables achieve; `coarse` says that they are text files.
+        """Verify published tables and return the certificate; `coarse` marks text files.
 
         `whole` has the tables with every column, where the others have those alone that the model looks at.
         """
@@ -147,7 +147,7 @@ class Check:
         about: About | None = None,
         whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
+        """Verify published tables; raise `VerificationError` unless all guarantees are satisfied."""
         certificate = self.certify(sources, coarse=coarse, about=about, whole=whole)
         if certificate.holds:
             return certificate
@@ -172,7 +172,7 @@ class Check:
         return replace(self, engine=memory_engine()) if here else self
 
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
-        """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
+        """Verify a release stored in an engine, which counts it."""
         about = self.about if self.later is None else self.later()
         return replace(self, engine=engine).certify_promise(sources, about=about)
 
@@ -267,7 +267,7 @@ class Check:
         return self.by_class or (alone and rows >= MANY_ROWS and not any(PERSON in key for key in keys))
 
     def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
-        """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""
+        """Return the keys of the model that a table shows, including people if it has their pseudonyms."""
         shown = {*columns, *([PERSON] if people else [])}
         return [key for key in self.model.keys if all(name in shown for name in key)]
 
@@ -370,7 +370,7 @@ def transformed_alike(
 
 
 def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:
-    """Return how many distinct values do not come of a transformation, and how many rows have one."""
+    """Return the numbers of distinct values, and of their rows, that a masking cannot have produced."""
     if source.in_memory is not None and source.in_memory[name].null_count == source.rows:
         return 0, 0
     try:

@@ -82,7 +82,7 @@ def count_people(population: Population) -> CountedPopulation:
 
 
 def population_by_class(population: CountedPopulation, published: Counted) -> PopulationByClass:
-    """Return who of a population matches each class that was counted on a release, in the order of its cells."""
+    """Count the people of a population that match each published class, in the order of its cells."""
     if population.assignment is None:
         return people_by_label(population.counted, published, population.schema, hierarchies=population.hierarchies)
     return _by_recoding(population.counted.frequencies, population.assignment, published)
@@ -168,7 +168,7 @@ def unused(population: Any, model: Model) -> tuple[str, ...]:
 
 
 def count_beside(others: Source | None, engine: Engine, source: Source, *, request: Request, schema: Schema) -> Counted:
-    """Return what was counted with a population, where there is one."""
+    """Count a table together with its population, if there is one."""
     counted = engine.count(source, replace(request, population=others))
     return beside_population(counted, others, engine, schema)
 
@@ -183,7 +183,7 @@ def _require_columns(population: Source | None, schema: Schema) -> None:
 
 
 def beside_population(counted: Counted, others: Source | None, engine: Engine, schema: Schema) -> Counted:
-    """Return what was counted with the people of a population for every cell; raise if it has too few."""
+    """Add the number of people of the population to every cell; raise if the population has too few."""
     if others is None or counted.population is None:
         return counted
     known = Population(engine, others, schema)
@@ -198,7 +198,7 @@ def beside_population(counted: Counted, others: Source | None, engine: Engine, s
 
 
 def fit_beside(found: Fit, population: Population) -> Fit:
-    """Return a fit whose classes know the people of a population whom the recoding would send there.
+    """Count, for each class, the people of the population that the recoding maps to it.
 
     A person whose values no row has is counted at one of the cells that share their class.
     """
@@ -234,7 +234,7 @@ def _by_recoding(cells: FrequencySet, assignment: Assignment, published: Counted
 def people_by_label(
     counted: Counted, published: Counted, schema: Schema, *, hierarchies: Mapping[str, Hierarchy]
 ) -> PopulationByClass:
-    """Return who of a table that was counted matches each class of a release, by what its labels cover."""
+    """Count the people of a table that match each published class by its labels."""
     shows = published.frequencies
     columns = columns_of(counted.domains, {n: h for n, h in hierarchies.items() if n in schema.quasi})
     covers = covers_of_counted(published, columns, schema=schema)

@@ -48,7 +48,7 @@ def compare_rows(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     lenient: bool = False,
 ) -> RowComparison:
-    """Compare the rows of a release in classes with those of its original, whose columns are transformed alike.
+    """Compare the rows of a release in classes with those of its original, masked in the same way.
 
     Published rows must be among the original's, class by class. Where the recoding says which rows a class has, none
     of a published class may be missing; else any may have been suppressed. Where nothing tells the class of an original
@@ -118,7 +118,7 @@ def _sides(
     recoding: Recoding | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> _Sides:
-    """Return both tables with the classes of their rows; without classes where nothing tells those of the original."""
+    """Return both tables with the class of each row; without classes where those of the original are unknown."""
     engine, release = published
     quasi = published_schema(schema, release.columns).quasi
     if not quasi:
@@ -160,7 +160,7 @@ def _by_label(
     schema: Schema,
     hierarchies: Mapping[str, Hierarchy],
 ) -> _Sides:
-    """Return both tables with classes by the published labels; raise `InputError` where these do not tell them."""
+    """Assign classes to both tables by the published labels; raise `InputError` where labels are ambiguous."""
     engine, table = original
     trees = {name: tree for name, tree in hierarchies.items() if name in schema.quasi}
     cells = engine.count(table, Request(schema.quasi, hierarchies=trees))
@@ -329,14 +329,14 @@ class _CommonType:
         return self._numbers(made), strange.to_numpy()
 
     def _numbers(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return cells with missing in place of NaN where the file may not tell both apart."""
+        """Replace NaN by missing where the file may not distinguish them."""
         if not (self.lenient and pa.types.is_floating(cells.type)):
             return cells
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
 def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _CommonType:
-    """Return the form in which both tables can show a column."""
+    """Return the common type in which a column of both tables is compared."""
     raw = _empty(original, name)
     published, kind = (_plain(name, each).type for each in (_empty(release, name), raw))
     if pa.types.is_boolean(raw.type) and kind_of(published) is Kind.NUMBER:  # programs for statistics know 1 and 0
@@ -371,7 +371,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _spelled(column: pa.ChunkedArray, *, coarse: bool) -> pa.ChunkedArray:
-    """Return texts as a file without types tells them apart."""
+    """Normalize texts as a reader of a file without types would."""
 
     def spell(text: str | None) -> str:
         plain = text or ""

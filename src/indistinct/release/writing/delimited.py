@@ -171,7 +171,7 @@ def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -
 
 
 def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) -> tuple[str, ...]:
-    """Return what readers must know of cells that a spreadsheet would run, and of those that got an apostrophe.
+    """Return warnings on cells that a spreadsheet would run as formulas, and on those guarded by an apostrophe.
 
     >>> formula_warnings({"note": (1, 0)}, Writing())[0].partition(" and ")[0]
     "a spreadsheet takes 1 cell of column 'note' for formulas"
@@ -296,7 +296,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[C
 
 
 def _safe(texts: pa.Array, line: LineFormat, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
-    """Return written values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
+    """Write numbers with the decimal mark of the file, and guard texts against spreadsheets."""
     if is_text(kind):
         return marked(texts, line.writing)
     if line.whole and pa.types.is_floating(kind):

@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 def check_address(address: str, *, overwrite: bool) -> None:
-    """Raise `OutputError` if a file cannot or may not be put at an address."""
+    """Raise `OutputError` if a file cannot be written to an address, or must not be overwritten."""
     if "?" in address or "#" in address:
         raise OutputError(
             f"{without_credentials(address)} has a query, and no name of a file",
@@ -39,7 +39,7 @@ def check_address(address: str, *, overwrite: bool) -> None:
 def delivered(
     address: str, write: Callable[[Path], Result], files: Callable[[Path], Sequence[Path]], *, overwrite: bool
 ) -> Result:
-    """Let `write` make a release in a private directory, put its `files` at an address, and return what it returned.
+    """Let `write` make a release in a private directory, then upload its `files`; return the result of `write`.
 
     The last of the files is the seal: an old one goes first, and the new one comes last. On a failure nothing new is
     left; where moving a file is a copy, as in most stores, readers see the old file or the new one, never a part.

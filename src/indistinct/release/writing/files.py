@@ -251,7 +251,7 @@ def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -
 
 
 def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False, private: bool = False) -> str:
-    """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
+    """Let `produce` fill a temporary file, then move it to `path`; return its SHA-256.
 
     A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
     is not set, or if the directory does not take the file.

@@ -44,7 +44,7 @@ def producer_for(
     path: Path,
     writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Callable[[Path], None]:
-    """Return what fills a file with a table, given in batches, in the format that the suffix of `path` names."""
+    """Return a function that writes batches to a file, in the format of the suffix of `path`."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise OutputError(
@@ -149,7 +149,7 @@ def _as_one(parts: Sequence[pa.Table], labels: Mapping[str, ColumnLabels]) -> pa
 
 
 def _schema_told(schema: pa.Schema, labels: Mapping[str, ColumnLabels]) -> pa.Schema | None:
-    """Return the types of columns which Parquet alone does not tell; None where it tells all."""
+    """Return the Arrow schema if Parquet types alone would lose something, else None."""
     fields, special = [], False
     for each in schema:
         kind = each.type
@@ -219,7 +219,7 @@ def read_as_written(
     schema: pa.Schema,
     writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Table:
-    """Return some columns of a staged file that will lie at `path`; an empty field is missing, and `""` is not.
+    """Read some columns of a staged file for `path`; an empty field is missing, and `""` is not.
 
     A text file is read as `writing` says that it looks. Moments are read in the zone and to the digit that `schema`
     gives them, as no text and no Parquet file tells them.
@@ -247,13 +247,13 @@ def read_as_written(
 
 
 def _decoded(file: Path, writing: Writing) -> pa.Buffer:
-    """Return a text file in UTF-8, without the mark that tells its encoding."""
+    """Return a text file in UTF-8, without the byte order mark."""
     text = file.read_bytes().decode(writing.codec)
     return pa.py_buffer(text.removeprefix("\ufeff").encode())
 
 
 def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Table:
-    """Return the cells without what was put into them for spreadsheets, and numbers with a decimal point."""
+    """Remove the apostrophes added for spreadsheets, and write numbers with a decimal point."""
     for index, name in enumerate(data.column_names):
         kind = schema.field(name).type
         if writing.marks is not None and is_text(kind):
@@ -309,7 +309,7 @@ def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.
 
 
 def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
-    """Return some columns of a large and plain file, whose header is one line without quotes; else None."""
+    """Read columns of a large, plain file in one pass; None unless its header is one line without quotes."""
     with file.open("rb") as opened:
         header = opened.readline(LONGEST_LINE)
     if b'"' in header or b"\r" in header or header.count(mark.encode()) != width - 1:

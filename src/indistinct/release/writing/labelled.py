@@ -113,7 +113,7 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
 
 
 def find_losses(table: pa.Table, writing: Writing, program: Program) -> tuple[str, ...]:
-    """Return what of a table a file of a statistics program does not keep."""
+    """Return notes on what a file of a statistics program cannot store."""
     notes = []
     for name in table.column_names:
         title = writing.labels[name].text if name in writing.labels else ""
@@ -136,7 +136,7 @@ def _title(text: str, program: Program) -> str:
 
 
 def _check_names(names: list[str], program: Program) -> None:
-    """Raise `OutputError` unless a statistics program accepts these names, and tells all apart without their case."""
+    """Raise `OutputError` unless a statistics program accepts these names and they differ in more than case."""
     for name in names:
         if not re.fullmatch(program.variable, name) or re.fullmatch(program.reserved, name):
             raise OutputError(
@@ -227,7 +227,7 @@ def _is_exact(column: pa.ChunkedArray) -> bool:
 
 
 def _in_seconds(column: pa.ChunkedArray) -> bool:
-    """Return whether moments or times have no digits behind the seconds, of which these programs lose some."""
+    """Return whether all moments or times are whole seconds; some programs lose fractions."""
     try:
         column.cast(pa.time32("s") if pa.types.is_time(column.type) else pa.timestamp("s"))
     except pa.ArrowInvalid:

@@ -42,7 +42,7 @@ class Staged:
 
 
 def filled(text: str) -> Produce:
-    """Return what fills a file with text: UTF-8, with line feeds."""
+    """Return a function that writes a text to a file, in UTF-8 with line feeds."""
 
     def produce(path: Path) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -59,7 +59,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_target(target: Path, *, overwrite: bool) -> None:
-    """Raise `OutputError` if a file cannot or may not be put at a path or an address."""
+    """Raise `OutputError` if a file cannot be written to a path or an address, or must not be overwritten."""
     address = address_of(target)
     if address is not None:
         check_address(address, overwrite=overwrite)
@@ -290,7 +290,7 @@ def _hidden(target: Path, ending: str) -> Path:
 
 
 def _leftovers(target: Path, ending: str) -> list[Path]:
-    """Return the hidden files of a target: those of killed runs, of live ones, and our own."""
+    """Return the hidden temporary files of a target: of killed runs, of live ones, and our own."""
     hidden = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.{ending}")
     with suppress(OSError), os.scandir(target.parent) as entries:
         return [Path(each.path) for each in entries if hidden.fullmatch(each.name)]
@@ -365,7 +365,7 @@ def is_table_folder(folder: Path) -> bool:
 
 
 def tidy(folder: Path) -> None:
-    """Leave the parts of a table alone in a folder, and number them: what a writer adds is not for readers."""
+    """Remove all files but the parts of a table from a folder, and number the parts."""
     parts = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(("part-", "part_")) and path.suffix == ".parquet":

@@ -124,7 +124,7 @@ def _is_exact(column: pa.Array) -> bool:
 
 
 def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:
-    """Return what writes a value of a type unchanged; None where it is written as text."""
+    """Return the function that writes values of a type unchanged; None where they are written as text."""
     if pa.types.is_boolean(kind):
         return lambda value: f'<c t="b"><v>{int(value)}</v></c>'
     if pa.types.is_integer(kind):

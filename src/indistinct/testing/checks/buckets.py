@@ -148,7 +148,7 @@ def check_bucket_infeasible(case: Case, *, publish: Publish = publish_case) -> N
 
 
 def check_bucket_row_order(case: Case, *, publish: Publish = publish_case) -> None:
-    """The buckets do not depend on the order of the original rows, as far as nothing is drawn."""
+    """The buckets do not depend on the order of the original rows, if nothing is drawn at random."""
     first, second = (_contents(each, publish) for each in (case, turn_rows(case)))
     expect(first == second, "the buckets depend on the order of the original rows")
 

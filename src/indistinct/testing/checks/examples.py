@@ -146,7 +146,7 @@ def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | N
 
 
 def population_of(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return a population that contains a table: its rows two to four times, and with values put together anew."""
+    """Return a population that contains a table: its rows two to four times, and new combinations of values."""
     rows = list(range(table.num_rows))
     anew = table
     for place, name in enumerate(schema.quasi):
@@ -163,7 +163,7 @@ def forms_of(name: str) -> tuple[str, ...]:
 
 
 def models_for(algorithm: Algorithm) -> tuple[str, ...]:
-    """Return the models that an algorithm is tried with, as far as it searches for them.
+    """Return the models that an algorithm is tested with.
 
     All algorithms meet models that most searches treat alike: those that judge each class by the table alone, and are
     monotone. Of the others each algorithm meets every second one, and its neighbour in the registry those between.

@@ -94,7 +94,7 @@ def _vectors(release: Release) -> Counter[tuple[Any, ...]]:
 
 
 def _count_decided_rows(case: Case, release: Release) -> Counter[tuple[Any, ...]]:
-    """Return the published rows, as far as the algorithm decides them."""
+    """Count the published rows, without columns that are drawn at random."""
     names = sorted(release.table.column_names[place] for place in _places(case, release))
     return Counter(project_rows(release.table.to_pylist(), names))
 

@@ -53,7 +53,7 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def _published_population(case: Case, release: Release) -> list[Row] | None:
-    """Return what the recoding publishes of each person of the population; None for suppressed people."""
+    """Return the row that the recoding publishes for each person of the population; {} for suppressed people."""
     if case.population is None:
         return None
     everybody = KAnonymity(1)

@@ -93,7 +93,7 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
 
 
 def _between_texts(text: str, original: str) -> bool:
-    """Return whether a text lies between two others by code points; ends may be quoted."""
+    """Return whether a text is between two others by code points; ends may be quoted."""
     end = r'"(?:[^"]|"")*"|[^"]*?'
     written = re.fullmatch(rf"\[({end}) \.\. ({end})\]", text, re.DOTALL)
     if written is None:

@@ -64,7 +64,7 @@ def check_order(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_shuffling(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a class of all rows, the rows are shuffled anew each time: their order reveals nothing of the original's."""
+    """In a class of all rows, each release shuffles the rows again: their order reveals nothing."""
     first, second = (
         publish(replace(case, model=KAnonymity(case.table.num_rows))).table[case.key].to_pylist() for _ in range(2)
     )

@@ -92,7 +92,7 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
 
 
 def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], Any], bool]:
-    """Return how the first published column of a quasi-identifier is read.
+    """Return the function that compares the first published column of a quasi-identifier with an original.
 
     A node of the lattice shows the levels of hierarchies, whichever algorithm chose it.
     """
@@ -111,7 +111,7 @@ def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], A
 
 
 def _between(values: list[Any], original: Any) -> bool:
-    """Return whether a value lies between two published bounds, or may be missing where it is."""
+    """Return whether a value is between two published bounds, or missing where that is allowed."""
     low, high, *may_be_missing = values
     if original is None:
         return bool(may_be_missing and may_be_missing[0])

@@ -38,7 +38,7 @@ MAX_POINTS = 30
 
 
 async def draw_grid(screen: Screen) -> None:
-    """Draw what to compare and, once it was compared, what came of it."""
+    """Draw the choice of algorithms and sizes, and the results of a comparison."""
     session = screen.session
     parts.say(
         "Each algorithm makes a release for each k. It is measured and thrown away: only figures stay. On a large "
@@ -95,7 +95,7 @@ def begin_sizes(policy: Policy) -> str:
 
 
 def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
-    """Return the algorithms that are ticked, in the order in which they are offered."""
+    """Return the ticked algorithms, in the order of the list."""
     chosen = screen.choices.get(TICKED, BEGIN_WITH)
     return tuple(spec for spec in offer_algorithms(screen.policy) if spec in chosen)
 
@@ -144,7 +144,7 @@ def begin_comparing(screen: Screen) -> None:
 
 
 def grid_job(policy: Policy) -> Policy | None:
-    """Return what a comparison rests on: a job, whatever its k and however it is searched."""
+    """Return the part of a policy that a comparison depends on: without k and the algorithm."""
     return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 

@@ -43,7 +43,7 @@ class SuggestedAnalysis:
 
 
 def draw_analyses(screen: Screen, made: Any) -> None:
-    """Draw what becomes of the policy's analyses on the release, and what else could be analyzed."""
+    """Draw the results of the policy's analyses on the release, and suggestions for more."""
     policy, session = screen.policy, screen.session
     suggested = suggest_analyses(
         policy, session.result(INSPECTED), linked=structure_of(made["form"], (), ()).whole_rows

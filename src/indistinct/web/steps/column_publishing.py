@@ -48,7 +48,7 @@ BY_TYPE = {"number": "numbers", "date": "truncate"}
 
 
 def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None:
-    """Draw what may be published of a column with its role; quasi-identifiers are left to the search."""
+    """Draw the masking of a column, or the attribute weight of a quasi-identifier."""
     name = column["name"]
     role = screen.policy.schema.role(name)
     if role in KEPT:
@@ -64,7 +64,7 @@ def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None
 
 
 def _weight(screen: Screen, name: str, key: str) -> None:
-    """Ask how much a quasi-identifier matters, and say where its levels are bounded."""
+    """Draw the attribute weight of a quasi-identifier, and a link to its level bounds."""
     now = screen.policy.importance.of(name)
 
     def take(value: str) -> None:
@@ -86,7 +86,7 @@ def _weight(screen: Screen, name: str, key: str) -> None:
 
 
 def way_of(transformation: Transformation | None) -> str:
-    """Return the way in which a column is transformed, as the page names it.
+    """Return the kind of masking of a column, as the page names it.
 
     >>> way_of(Transformation(round=10, top=90))
     'numbers'
@@ -96,7 +96,7 @@ def way_of(transformation: Transformation | None) -> str:
 
 
 def ways_for(kind: str, hierarchy: Hierarchy | None) -> dict[str, str]:
-    """Return the ways in which a column of a type can be published.
+    """Return the kinds of masking that are possible for a column type.
 
     >>> list(ways_for("number", None))
     ['', 'numbers', 'clear']

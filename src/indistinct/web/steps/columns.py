@@ -69,7 +69,7 @@ def describe_role(role: Role, *, suggested: bool = False) -> str:
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what is to be decided, the columns with their roles, and what they give away together."""
+    """Draw open decisions, the columns with their roles, and the risk of the roles together."""
     looked, policy = screen.session.result(INSPECTED), screen.policy
     names = names_of(looked)
     _summary(screen, looked)
@@ -120,7 +120,7 @@ def is_doubtful(column: Mapping[str, Any], policy: Policy) -> bool:
 
 
 def ids_of(names: Sequence[str]) -> dict[str, str]:
-    """Return what the fields of each column are called in the page: its name without what an id cannot have.
+    """Return a valid, unique element ID for each column.
 
     >>> ids_of(["age", "date of birth", "date-of-birth"])
     {'age': 'age', 'date of birth': 'date-of-birth', 'date-of-birth': 'date-of-birth-2'}
@@ -179,7 +179,7 @@ def _accept(screen: Screen) -> None:
 
 
 def _standing(screen: Screen) -> None:
-    """Draw who can be singled out, at once if it was counted before; else once it is counted."""
+    """Draw the number of uniques, once it is counted."""
     policy = screen.policy
     asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
@@ -211,7 +211,7 @@ def _standing(screen: Screen) -> None:
 
 
 def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
-    """Draw who can be singled out under the current roles."""
+    """Draw the number of uniques under the current roles."""
     share = found.alone / found.members if found.members else 0.0
     risk_words = f"An attacker who knows {_together(quasi)} of a person finds "
     if found.alone:
@@ -236,7 +236,7 @@ def _together(names: Sequence[str]) -> str:
 def _line(
     screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping[str, Any], places: dict[str, Any]
 ) -> None:
-    """Draw a column as one line with its role; opened, it shows all that is known of it."""
+    """Draw a column as one line with its role; opened, it shows the details."""
     name, policy = column["name"], screen.policy
     role, suggested = policy.schema.role(name), Role(column["role"])
     opened = screen.choices.setdefault("unfolded", set())
@@ -292,7 +292,7 @@ def sample_values(column: Mapping[str, Any]) -> str:
 
 
 def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
-    """Return what points at people in the values of a column that is published; nothing where nothing does.
+    """Return a warning if values of a published column look identifying, else an empty text.
 
     >>> names = {"points_at": {"quasi": "", "other": "names of people, most of them frequent ones"}}
     >>> warn_of_values(names, Role.SENSITIVE), warn_of_values(names, Role.IDENTIFIER)
@@ -450,7 +450,7 @@ def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
 
 
 def protection(columns: Sequence[str], policy: Any) -> tuple[str, str]:
-    """Return what the roles do about a set of columns that singles people out, and whether that is good or not."""
+    """Return how the roles protect a set of unique columns, and whether that is good."""
     schema = policy.schema
     dropped = [name for name in columns if name in schema.hidden]
     if dropped:

@@ -170,7 +170,7 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
 
 
 def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return what becomes of a row, cell by cell; one that is left out says so once.
+    """Return the cells of a row before and after; a suppressed row is marked once.
 
     >>> show_row(["88", "male"], ["80-89", "male"]), show_row(["88", "male"], ["suppressed", ""])
     (['88 → 80-89', 'male'], ['88 → suppressed', 'male'])
@@ -192,7 +192,7 @@ def with_solution(policy: Any, solution: ShownSolution) -> Any:
 
 
 def _weaker(screen: Screen, found: Solutions, chosen: ShownSolution) -> str:
-    """Return what to know of a solution that asks for less than was asked so far."""
+    """Return a warning if a solution guarantees less than was requested."""
     asked = max(sizes_asked(screen.policy.models), default=0)
     if found.kind != "sizes" or chosen.size >= asked:
         return ""
@@ -202,7 +202,7 @@ def _weaker(screen: Screen, found: Solutions, chosen: ShownSolution) -> str:
 
 
 def solution_in_words(solution: ShownSolution, unit: str) -> str:
-    """Return what a solution is, and what it costs, in a sentence."""
+    """Describe a solution and its cost in a sentence."""
     gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
     if gone and unit == "people":
         gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"

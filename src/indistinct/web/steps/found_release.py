@@ -30,7 +30,7 @@ def draw_release(made: Made) -> None:
 
 
 def facts_of(made: Made) -> list[tuple[str, str]]:
-    """Return what was published, in words."""
+    """Return the facts about a release in words."""
     unit = "rows" if made["people"] is None else "people"
     facts = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
@@ -165,7 +165,7 @@ def _why(made: Made) -> None:
 
 
 def reasons_in_words(why: Made) -> Iterator[str]:
-    """Yield what limits a release: what could not be tried, how good it is, and what easier settings would give."""
+    """Yield the reasons for the result: attempts that failed, the proven bound, and easier settings."""
     spell = percent if why["metric"] in SHARES else number
     for each in why["attempts"]:
         if each["loss"] is None:

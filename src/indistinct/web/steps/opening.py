@@ -154,7 +154,7 @@ def _waiting(screen: Screen) -> None:
 
 
 def _which_sheet(screen: Screen) -> None:
-    """Ask which sheet of a workbook is the table."""
+    """Draw the choice of the sheet of a workbook."""
     session, several = screen.session, screen.session.result(SHEETS)
     if several is None:
         return
@@ -362,13 +362,13 @@ def begin_tables(
 
 
 def _name_of_policy(path: Path, found: TablesLook) -> str:
-    """Return what several tables are called: their folder, or what they are if that is one of uploads."""
+    """Return the title of a job on several tables: their folder, or a default for uploads."""
     folder = found.policy.base.resolve().name
     return folder if path.suffix == ".toml" and folder not in (UPLOADED, "table", "policy") else TABLES_NAME
 
 
 def _take_tables(session: Session, found: TablesLook, *, name: str, key: str | None) -> None:
-    """Make several tables the job."""
+    """Start a job on several tables."""
     every = frozenset(known_rows(found.policy)) if found.decided else frozenset[str]()
     take_tables(session, TablesJob(found.policy, every), name=name, key=key or new_key())
     session.keep(TABLES_LOOK, dict(found.inspections))
@@ -433,7 +433,7 @@ async def _draw_opened(screen: Screen) -> None:
 
 
 def _questions(screen: Screen) -> None:
-    """Ask who gets the release, and which groups it shall have: profile, hierarchies and algorithm follow from it."""
+    """Draw the questions on recipients and groups; profile, hierarchies and algorithm follow from the answers."""
     given = screen.session.result(ANSWERS) or {}
     parts.heading("Two questions first")
     parts.say("What is asked of the release, the levels and the algorithm follow. You can change all of it later.",
@@ -462,7 +462,7 @@ def _answering(screen: Screen, key: str) -> Any:
 
 
 def _keeping(screen: Screen) -> None:
-    """Say that decisions are saved, and ask whether rows shall be, too."""
+    """Draw that decisions are saved, and the choice whether rows are saved too."""
     session = screen.session
     screen.tick(
         "Save a copy of the table with the job",
@@ -484,7 +484,7 @@ def _not_taken_over(screen: Screen) -> None:
 
 
 def _found_in_file(screen: Screen, looked: Any) -> None:
-    """Say what was found in how the file is written, with what a click can change."""
+    """Draw how the file is read, with buttons to change it."""
     reading, form = screen.policy.input.reading, screen.session.result(FORM) or {}
     marks = [(EVERY, mark) for mark in reading.missing if mark]
     marks += [(name, mark) for name, given in reading.missing_in.items() for mark in given if mark]
@@ -506,7 +506,7 @@ def _found_in_file(screen: Screen, looked: Any) -> None:
 
 
 def _keep_value(screen: Screen, column: str, mark: str) -> None:
-    """Read a table again in which a mark is a value."""
+    """Read the table again with an NA string as an ordinary value."""
     source, reading = screen.policy.source, screen.policy.input.reading
     if not isinstance(source, Path):
         raise TaskError(FILES_ALONE)

@@ -38,7 +38,7 @@ NEW = "new"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what is promised, the models with their fields, profiles, and suppression."""
+    """Draw the guarantee, the models with their fields, profiles, and suppression."""
     _promise(screen.policy)
     with parts.tag("div", classes="actions"):
         parts.link(TO_SEARCH, "/search", classes="main")
@@ -51,7 +51,7 @@ async def draw(screen: Screen) -> None:
 
 
 def members_of(session: Session) -> tuple[int | None, str]:
-    """Return how many are counted, if that is known, and what: people where a column tells them apart, else rows."""
+    """Return the number of members if it is known, and their unit: people if there is a person ID, else rows."""
     looked = session.result(INSPECTED) or {}
     by_person = session.policy is not None and bool(session.policy.schema.person)
     return (looked.get("people"), "people") if by_person else (looked.get("rows"), "rows")
@@ -110,7 +110,7 @@ def _models(screen: Screen) -> None:
 
 
 def models_asked(policy: Policy, looked: Mapping[str, Any]) -> tuple[Model, ...]:
-    """Return the models that the chosen profile asks for; none without one."""
+    """Return the models of the chosen profile; none without a profile."""
     named = policy.about.profile
     return () if named is None or not looked else models_for(parse_profile(named), policy, looked)
 
@@ -120,7 +120,7 @@ def _model_at(place: int, policy: Policy) -> tuple[Model, ...]:
 
 
 def _needs(model: Model, policy: Policy) -> None:
-    """Say what a model has not yet: a sensitive column that is one, or a population."""
+    """Draw what a model still needs: a sensitive column, or a population."""
     column = arguments_of(model).get("sensitive")
     if isinstance(column, str) and column not in policy.schema.sensitive:
         parts.notice(
@@ -298,7 +298,7 @@ def _suppression(screen: Screen) -> None:
 
 
 def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
-    """Return what a budget means.
+    """Describe a suppression limit in words.
 
     >>> suppression_in_words(Budget(0.02), 5000, "rows")
     '2 %: at most 100 of 5,000 rows may be suppressed. Suppressing outliers keeps others detailed.'
@@ -354,7 +354,7 @@ def _set_suppression(screen: Screen, given: str) -> None:
 
 
 def _over_time(screen: Screen) -> None:
-    """Ask for the ledger of earlier releases, and for columns that are measured anew."""
+    """Draw the ledger of earlier releases, and the columns that are re-measured."""
     policy, session = screen.policy, screen.session
     ledger = policy.output.ledger
     with parts.details("Earlier releases about the same people", screen.choices, name="over-time", start=bool(ledger)):

@@ -118,7 +118,7 @@ def told_by_verdict(warning: str) -> bool:
 
 
 def sentence(made: Any) -> str:
-    """Return what is released, in a sentence."""
+    """Describe the release in a sentence."""
     certificate = made["certificate"]
     people = certificate["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
@@ -133,7 +133,7 @@ def sentence(made: Any) -> str:
 
 
 def _ask_statement(screen: Screen) -> None:
-    """Ask what the release is for and who gets it, which readers of the report want to know first."""
+    """Draw the fields for purpose and recipients, which readers of the report need first."""
     missing = [key for key in ASKED if not getattr(screen.policy.about, key)]
     with parts.tag("section", classes="card", id="asked-first", aria_label=ASKED_TITLE):
         parts.heading(ASKED_TITLE, level=3)
@@ -180,7 +180,7 @@ def formats() -> dict[str, str]:
 
 
 def form_in_words(policy: Policy) -> str:
-    """Return how the table is written, in a few words.
+    """Return the format of the written table in a few words.
 
     >>> from indistinct.job.policy.value import Input, Output
     >>> from indistinct.schema import Schema
@@ -249,7 +249,7 @@ def _text_form(screen: Screen, writing: Writing) -> None:
 
 
 def in_format(policy: Policy, suffix: str) -> Policy:
-    """Return a policy whose release has another suffix; how text looks goes with text files alone."""
+    """Change the suffix of the release; settings of text files are kept only for text files."""
     if suffix not in {**FORMATS, **STATISTICS}:
         raise TaskError("this format cannot be written", hint=FROM_LIST)
     path = (policy.output.path or Path()).parent / Path(release_name(policy)).with_suffix(suffix).name
@@ -262,7 +262,7 @@ def in_format(policy: Policy, suffix: str) -> Policy:
 
 
 def begin_prepare(session: Session) -> None:
-    """Begin to make everything that may leave, and tell a ledger of it, which is never done by itself."""
+    """Start preparing the files of the release, and record it in the ledger; this happens only on request."""
     made = fresh_release(session)
     if made is None:
         raise TaskError("there is no release yet", hint="search for one first")
@@ -276,7 +276,7 @@ def begin_prepare(session: Session) -> None:
 
 
 def reservation(verdict: Verdict) -> str:
-    """Return what a button says of a table that did not pass every check; nothing where it did."""
+    """Return the caution on a button for a release that did not pass every check, else an empty text."""
     if verdict.tone == "bad":
         return ", although it fails"
     return "" if not verdict.unanswered else ", although not everything was checked"
@@ -339,7 +339,7 @@ def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, P
 
 
 def _checked(found: Any, screen: Screen) -> None:
-    """Draw what was counted when the files were verified once more."""
+    """Draw the counts of the final verification."""
     certificate = JsonValues("certificate", found["verdict"])
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
@@ -384,7 +384,7 @@ def _draw_folder(screen: Screen) -> None:
 
 
 def identity_of_files(session: Session) -> Any:
-    """Return what tells the prepared files from all others."""
+    """Return a value that identifies the prepared files."""
     files = session.result(DOWNLOADS)
     return None if not files else files["table"]
 

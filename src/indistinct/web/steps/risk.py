@@ -52,7 +52,7 @@ ROUNDED = (
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the verdict, what it rests on, and what can be asked."""
+    """Draw the verdict, its figures, and further questions."""
     session = screen.session
     made = release_of(screen)
     if made is None:
@@ -131,7 +131,7 @@ def _draw_outcomes(outcomes: Any) -> None:
 
 
 def _draw_attack(name: str) -> None:
-    """Draw what an attack tries, and its name in the literature with what that means."""
+    """Draw an attack with its description and its name in the literature."""
     with parts.tag("li"):
         parts.tag("span", f"{sentence_of(name)} ".lstrip())
         if name in every_attack():
@@ -141,14 +141,14 @@ def _draw_attack(name: str) -> None:
 
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:
-    """Return what an attack tries, in plain words, and what it needs."""
+    """Describe an attack and what it needs."""
     said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
     needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
     return f"{said} Needs {' and '.join(needs)}." if needs else said
 
 
 def sentence_of(name: str) -> str:
-    """Return what an attack tries, as a sentence; nothing where it has no description.
+    """Return the description of an attack as a sentence, empty without one.
 
     >>> sentence_of("predictable-seed")
     'Undo the shuffling by guessing a seed.'
@@ -158,7 +158,7 @@ def sentence_of(name: str) -> str:
 
 
 def _draw_limits(screen: Screen, verdict: Verdict) -> None:
-    """Draw each limit of the profile, what was found, and who asks for it."""
+    """Draw each limit of the profile with its figure and its source."""
     gate = None if verdict.gate is None else verdict.gate.to_json()
     if gate is None:
         return
@@ -171,7 +171,7 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
 
 
 def _nearly(gate: Any) -> str | None:
-    """Return what to know where classes of 11 miss a limit of 0.09, which regulators write for them."""
+    """Return the explanation of classes of 11 that miss a limit of 0.09, else None."""
     failed = [line for line in gate["lines"] if not line["passed"]]
     missed = [each for each in failed if each["limit"] == NINE and each["value"] and round(each["value"], 2) == NINE]
     return ROUNDED if missed and len(missed) == len(failed) else None

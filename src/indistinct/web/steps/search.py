@@ -28,7 +28,7 @@ from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_t
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what the last search found, and the choice of an algorithm."""
+    """Draw the result of the last search, and the choice of an algorithm."""
     session, made = screen.session, screen.session.result(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
     if fresh:
@@ -52,7 +52,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _draw_request(screen: Screen) -> None:
-    """Say what is searched for, in words, and where each of it is decided."""
+    """Draw the request of a search in words, with links to the steps that change it."""
     policy = screen.policy
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))

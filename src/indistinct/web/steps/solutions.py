@@ -75,7 +75,7 @@ def _bare_columns(screen: Screen) -> None:
 
 
 def begin_exploring(screen: Screen) -> None:
-    """Begin to compute all solutions of the job as it stands."""
+    """Start computing all solutions of the current job."""
     session, policy = screen.session, screen.policy
     most = screen.choices.get(MOST, MAX_NODES)
 
@@ -159,7 +159,7 @@ def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
 
 
 def in_words(found: Exploration, row: Row, metric: str) -> str:
-    """Return what a solution is, in a sentence: its levels, its risk and its cost."""
+    """Describe a solution in a sentence: its levels, its risk and its cost."""
     risk = f"highest risk {percent(row['risk'])}, {metric} {spell_metric(metric, row[metric])}"
     return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} suppressed"
 

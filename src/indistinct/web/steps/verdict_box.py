@@ -46,7 +46,7 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
 
 
 def draw_looked_at(screen: Screen, verdict: Verdict) -> None:
-    """Draw what was looked at and is not open, folded."""
+    """Draw the lines that are not open, folded."""
     with parts.details("What was looked at", screen.choices, name="looked-at"):
         draw_list(list(settled_lines(verdict)))
 
@@ -57,7 +57,7 @@ def _treatments(session: Session, made: Any) -> Treatments | None:
 
 
 def settled_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield the lines in which nothing is wrong, in words; one without an answer yet is being checked."""
+    """Yield the lines without a problem in words; unfinished ones are marked as being checked."""
     for line in verdict.lines:
         if line.state == "not checked" and verdict.running:
             yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
@@ -71,7 +71,7 @@ def link_to_release() -> None:
 
 
 def release_of(screen: Screen) -> Any:
-    """Return what the search made; say so and return None where there is nothing, or where it is old."""
+    """Return the current release; without one, or if it is outdated, draw that and return None."""
     made = fresh_release(screen.session)
     if made is not None:
         return made
@@ -80,7 +80,7 @@ def release_of(screen: Screen) -> Any:
 
 
 def say_no_release(*, old: bool) -> None:
-    """Say that there is no release, or that it is `old`, and lead to the search."""
+    """Draw that there is no release, or that it is outdated (`old`), with a link to the search."""
     if old:
         parts.notice(OLD_RELEASE, kind="warning", hint="Search again, or take the change back with Undo.")
     else:
@@ -106,7 +106,7 @@ def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str)
 
 
 def draw_chores(screen: Screen, made: Any) -> None:
-    """Draw what is still computed about a release, with the time left and a button to stop."""
+    """Draw the running computations on a release, with time left and a button to stop."""
     session = screen.session
     wanted = [each for each in chores_for(session, made) if not session.is_fresh(each.name, each.rests_on)]
     draw_chore_lines(screen, wanted, begin=lambda: follow(session))

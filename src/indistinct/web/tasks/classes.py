@@ -137,7 +137,7 @@ def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 
 def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
-    """Return the rows of a table by the classes to which a recoding sends them."""
+    """Return the rows of a table sorted by the classes of a recoding."""
     schema, model = promise_of(recoding, None)
     keys: tuple[Key, ...] = ((PERSON,),) if schema.person else ()
     if needs_joint(recoding):  # its pieces speak of what the search had counted
@@ -170,7 +170,7 @@ def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Calla
 
 
 def _by_bucket(recoding: Recoding, path: Path, structure: Buckets) -> Sorted:
-    """Return the rows of a release in buckets as they were published, and the values that stand apart, if some do."""
+    """Return the rows of a release in buckets as published, with the separate sensitive values."""
     table = open_table(path, published=True).data
     names = list(table.column_names)
     if structure.multisets:

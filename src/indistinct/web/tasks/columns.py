@@ -64,7 +64,7 @@ class _Columns:
 
 
 def pictures(desk: Desk, policy: Policy, names: Sequence[str]) -> dict[str, str]:
-    """Return a picture of each column as SVG, none of one whose values all differ."""
+    """Return a picture of each column as SVG, empty if all values differ."""
     table = table_of(desk, policy)
     made: dict[str, str] = desk.keep(("pictures", id(table)), dict)
     for name in names:

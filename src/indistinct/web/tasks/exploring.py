@@ -71,7 +71,7 @@ class Explored:
 
 
 def explored_job(policy: Policy) -> Policy | None:
-    """Return what a lattice rests on: a job, however it is searched and whatever else is published."""
+    """Return the part of a policy that a lattice depends on: without algorithm and masking."""
     return job_of(replace(policy, algorithm=Auto(), target=None, pseudonyms={}))
 
 
@@ -95,7 +95,7 @@ def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
 
 
 def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
-    """Return risk and metric of the nodes that hold; of nodes that would lie on each other in a picture, one."""
+    """Return risk and metric of the satisfying nodes; overlapping points of a picture are merged."""
     held = np.asarray(found.satisfied) & np.isfinite(found.metrics[metric])
     pairs = np.stack([found.risk[held], found.metrics[metric][held]], axis=1)
     if not len(pairs):
@@ -106,7 +106,7 @@ def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
 
 
 def scope_style(svg: str, where: str) -> str:
-    r"""Return a picture whose style speaks of what is inside an element alone, and not of the page around it.
+    r"""Limit the style rules of a picture to an element, so that they do not affect the page.
 
     >>> scope_style("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
     '<svg><style>#here text { fill: #222 }\n#here .node { x: 1 }</style></svg>'
@@ -188,7 +188,7 @@ class Solutions:
 
 
 def key_of_solutions(policy: Policy, made: Mapping[str, Any]) -> Any:
-    """Return what other solutions rest on: the job, and how its release was found."""
+    """Return the key of other solutions: they are outdated when it changes."""
     return job_of(policy), made["algorithm"]
 
 
@@ -240,7 +240,7 @@ def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str
 
 
 def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """Return the node that was published, as far as its figures tell it."""
+    """Return the node of the release if its figures identify it, else None."""
     same = [
         row
         for row in found.ranked("loss", most=int(found.satisfied.sum()))
@@ -252,7 +252,7 @@ def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | 
 
 
 def arrow(before: str, after: str) -> str:
-    """Return what becomes of a value; one that stays is written once.
+    """Write a value before and after; an unchanged one is written once.
 
     >>> arrow("88", "80-89"), arrow("male", "male")
     ('88 → 80-89', 'male')
@@ -271,7 +271,7 @@ def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
 
 
 def _plain_meaning(meaning: str) -> str:
-    """Return what a level publishes, in plain words.
+    """Return the meaning of a level in plain words.
 
     >>> _plain_meaning("width 10 (9)"), _plain_meaning("month (24)"), _plain_meaning("one value")
     ('in steps of 10', 'by month', 'not shown')
@@ -321,7 +321,7 @@ def _solve_by_size(
 
 
 def _without_refining(algorithm: Algorithm) -> Algorithm:
-    """Return what a refinement began with: to refine every size would take too long."""
+    """Return the algorithm that a refinement starts with: refining every size would take too long."""
     start = arguments_of(algorithm).get("start") if algorithm.name == Refine.name else None
     return algorithm if not isinstance(start, str) or start == BEST else parse_algorithm(start)
 
@@ -347,7 +347,7 @@ def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSol
 
 
 def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
-    """Return what classes show of some rows; one that is left out says so."""
+    """Return the published labels of some rows; suppressed rows are marked."""
     places = np.empty(len(found.order), dtype=np.int64)
     places[found.order] = np.arange(len(found.order))
     ends = np.cumsum(found.sizes)
@@ -368,7 +368,7 @@ class AlgorithmGrid:
 
 
 def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> AlgorithmGrid:
-    """Return what each algorithm gives for each k: releases that are made, measured and thrown away."""
+    """Make and measure a release for each algorithm and each k; the releases are discarded."""
     desk.enter("reading")
     table = table_of(desk, policy)
     by_spec = {all_of(with_size(policy.models, k)).spec(): k for k in sizes}

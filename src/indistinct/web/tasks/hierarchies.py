@@ -99,7 +99,7 @@ class _Bound:
 
 
 def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, HierarchyFit]:
-    """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
+    """Check how the hierarchies of some columns fit; without a hierarchy return only the values."""
     return {name: _fit_column(desk, policy, name, policy.hierarchies.get(name)).fit for name in columns}
 
 
@@ -141,7 +141,7 @@ def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:
 
 
 def preview(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> Preview:
-    """Return what a hierarchy makes of the most frequent, smallest and largest values of a column."""
+    """Preview a hierarchy on the most frequent, smallest and largest values of a column."""
     domain, counts = _values(desk, policy, column)
     bound = _fit_column(desk, policy, column, hierarchy)
     taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
@@ -237,7 +237,7 @@ def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | 
 
 
 def _most_kept(policy: Policy) -> int:
-    """Return how much is kept: a page shows all columns at once, each with its values, unmodified and as suggested."""
+    """Return the size of the cache: a page shows all columns, each in three forms."""
     return KEPT + 3 * len(policy.schema.columns)
 
 
@@ -285,7 +285,7 @@ def _above(taxonomy: Taxonomy) -> range:
 
 
 def _label(taxonomy: Taxonomy, code: int, level: int) -> str | None:
-    """Return what a value becomes on a level, None if it is not covered."""
+    """Return the label of a value on a level, None if the value is not covered."""
     return None if code < 0 else taxonomy.labels[level][taxonomy.ancestors[code, level]] or ""
 
 

@@ -186,7 +186,7 @@ def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, tab
 
 
 def points_at_people(profile: ColumnProfile) -> dict[str, str]:
-    """Return what the values of a column show that points at people, as a quasi-identifier and in other roles."""
+    """Return the identifying pattern of a column's values, as a quasi-identifier and in other roles."""
     roles = {"quasi": Role.QUASI, "other": None}
     found = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
     return {key: "" if each is None else each.meaning for key, each in found.items()}
@@ -241,7 +241,7 @@ def _with_table(policy: Policy, table: Path) -> Policy:
 
 @contextmanager
 def without_folder(path: Path) -> Iterator[None]:
-    """Let errors name a file without the folder that it lies in, which may be the private one of a session."""
+    """Remove the folder of a file from error messages: it may be the private one of a session."""
     try:
         yield
     except IndistinctError as error:
@@ -251,7 +251,7 @@ def without_folder(path: Path) -> Iterator[None]:
 
 
 def form_of(path: Path, reading: Reading) -> dict[str, Any]:
-    """Return how a file, or the first of several, is written: its kind, and what was found by itself."""
+    """Return how a file, or the first of several, is written: its kind, encoding and delimiter."""
     if kind_of_lake(path) is not None:
         return {"kind": "lake"}
     path = (files_of(path) or (path,))[0]
@@ -269,7 +269,7 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
 
 
 def writing_like(path: Path, reading: Reading) -> Writing:
-    """Return how to write a text file as another one is written, with formulas guarded from spreadsheets."""
+    """Return options to write a text file like another one, with formulas guarded from spreadsheets."""
     form = form_of(path, reading)
     if form["kind"] != "text":
         return Writing(formulas=writes_text(path))

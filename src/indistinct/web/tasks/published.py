@@ -88,7 +88,7 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
 
 
 def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str, Any]:
-    """Return how far every column and every pair is from the original: a picture, and the figures of columns."""
+    """Compare all columns and pairs with the original: a picture, and figures by column."""
     desk.enter("reading")
     given = published_files(desk, policy, files)
     desk.enter("comparing columns")
@@ -100,7 +100,7 @@ def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str
 
 
 def zip_files(target: Path, files: Iterable[Path]) -> Path:
-    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
+    """Write a ZIP archive of files without folders, times and owners."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(files, key=lambda each: each.name):
             entry = zipfile.ZipInfo(path.name, EPOCH)

@@ -68,7 +68,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
 
 
 def _pictures(facts: Facts) -> list[Picture]:
-    """Return what is looked at first; the running shares say once more what the class sizes say."""
+    """Return the first pictures of risk, without that of running shares."""
     try:
         drawn, _ = separate_pictures(risk.pictures_of_risk(facts))
     except MissingExtraError:
@@ -90,7 +90,7 @@ def _members(given: Published) -> tuple[Mapping[str, Membership], str]:
 
 
 def _sections(facts: Facts) -> list[Section]:
-    """Return what the report says of risk; without the packages that draw there are no pictures."""
+    """Return the sections of the report on risk, without pictures if the extra is not installed."""
     sections = []
     for part in (
         risk.found_again,
@@ -121,7 +121,7 @@ def attack_release(
     seconds: float = SECONDS,
     beside: Mapping[str, Path] | None = None,
 ) -> dict[str, Any]:
-    """Return what attacks achieve: the figures of `indistinct attack`, and what to show of them.
+    """Run attacks: return the figures of `indistinct attack`, and blocks to draw.
 
     `beside` are files that an attacker or a judge has too: `external`, `control`, `earlier`.
     """

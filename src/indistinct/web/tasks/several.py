@@ -56,7 +56,7 @@ class TablesLook:
 
 
 def look_at_files(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Look | Sheets | TablesLook:
-    """Open what lies at a path: several tables where it is a folder of files with different columns, else one table."""
+    """Open a path: several tables if it is a folder of files with different columns, else one table."""
     files = tables_in(path) if path.is_dir() and kind_of_lake(path) is None else None
     return look(desk, path, reading, exact=exact) if files is None else look_at_tables(desk, files)
 

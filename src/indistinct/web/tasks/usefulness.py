@@ -54,7 +54,7 @@ def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
 
 
 def widths_in_words(widths: Sequence[str]) -> str:
-    """Return how narrow values are on average, of some columns.
+    """Describe how narrow the values of columns are on average.
 
     >>> widths_in_words(["age within 14", "zipcode within 9"]), widths_in_words([])
     ('On average a row tells age within 14, zipcode within 9.', 'Every value is unmodified.')
@@ -95,7 +95,7 @@ def _forest_plot(found: Analyses) -> str | None:
 
 
 def width_in_words(view: View, name: str) -> str:
-    """Return how wide the published values of a column are on average, in words; nothing where they are unmodified.
+    """Describe the average width of the published values of a column; empty if they are unmodified.
 
     A column of which hardly any value is joined with others counts as unmodified, too.
     """

@@ -266,7 +266,7 @@ class _LearningTask:
             )
 
     def people(self) -> Codes | None:
-        """Return whom each row is about, None where every row is another person."""
+        """Number the person of each row; None if each row is another person."""
         if not self.schema.person:
             return None
         columns = [encode_column(name, self.data[name]) for name in self.schema.person]

@@ -44,7 +44,7 @@ class Features:
 
 
 def training_rows(shown: View, *, seed: int) -> TrainingRows:
-    """Return the rows of a release; inside a bucket, values of different slices are put together at random."""
+    """Return rows of a release for training; slices of a bucket are combined at random."""
     draw = np.random.default_rng(seed)
     values: dict[str, Codes] = {}
     for each in shown.slices:
@@ -140,7 +140,7 @@ def _of_categories(cover: Cover, counts: Codes, *, size: int) -> tuple[Floats, F
 
 
 def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) -> tuple[Floats, Floats]:
-    """Return where a label's middle lies on the line, or in which bin; missing has a feature of its own."""
+    """Return the middle of each label, or its bin; missing is a feature of its own."""
     missing, line = int(domain.missing), domain.positions()
     real = cover.high >= missing
     labels = np.repeat(np.arange(len(counts)), np.diff(cover.indptr))[real]
@@ -177,7 +177,7 @@ def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
 
 
 def _most_frequent(counts: Codes) -> Codes:
-    """Return what has a feature of its own: what occurs, the most frequent first."""
+    """Return the values that get features of their own, the most frequent first."""
     order = np.argsort(-counts, kind="stable")[:MAX_FEATURES]
     return order[counts[order] > 0]
 

@@ -117,7 +117,7 @@ class Classification(Result):
     notes: tuple[str, ...] = ()
 
     def document(self) -> Document:
-        """Return how often each classifier is right, trained on what."""
+        """Return the accuracy of each classifier by training data."""
         again = f", {self.repeats} times" if self.repeats > 1 else ""
         title = (
             f"{self.target!r} ({self.role}, {self.values:,} values) learned from {self.rows:,} rows in {self.folds} "
@@ -138,7 +138,7 @@ LEARNED = (
 
 
 def classifier_blocks(found: JsonValues) -> list[Block]:
-    """Return how often each classifier is right, trained on what, and what guessing gives."""
+    """Return the table of accuracies by classifier and training data, and of guessing."""
     scores: dict[str, dict[str, int]] = {}
     for index, each in enumerate(found.at("scores")):
         scores.setdefault(each["classifier"], {})[each["trained_on"]] = index

@@ -46,7 +46,7 @@ def builders_for(kind: str, chosen: str) -> dict[str, str]:
 
 
 def meaning_of(builder: str) -> str:
-    """Return what a builder does."""
+    """Return the description of a builder."""
     return NO_LEVELS if builder == NONE else KINDS[builder].meaning
 
 
@@ -95,7 +95,7 @@ def _in_turn(levels: Iterable[str]) -> str:
 
 
 def show_path(labels: Sequence[str]) -> str:
-    """Return what becomes of a value, level by level; a level that changes nothing is not repeated.
+    """Write the labels of a value, level by level, without repetitions.
 
     >>> show_path(["34", "30-34", "30-39", "30-39", "*"])
     '34 → 30-34 → 30-39 → *'
@@ -186,7 +186,7 @@ def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
 
 
 def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:
-    """Return how an algorithm uses the hierarchy of a column, where that may surprise."""
+    """Return a remark on how an algorithm uses the hierarchy of a column, if that may surprise."""
     traits = algorithm.traits
     if not quasi:
         return ""
@@ -209,6 +209,6 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
 def with_hierarchy(
     hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None
 ) -> dict[str, Hierarchy]:
-    """Return hierarchies in which a column has another one, or none."""
+    """Replace or remove the hierarchy of a column."""
     kept = {name: each for name, each in hierarchies.items() if name != column or hierarchy is not None}
     return kept if hierarchy is None else {**kept, column: hierarchy}

@@ -37,7 +37,7 @@ DROPPED = "(e) => emit(e.dataTransfer.getData('text/plain'))"
 
 
 def draw_tree(screen: Screen, column: str, hierarchy: Explicit) -> None:
-    """Draw the groups of one level, and what can be done with them."""
+    """Draw the groups of one level with the actions on them."""
     rows, rooted = hierarchy.rows, hierarchy.rooted
     levels = levels_of(rows, rooted=rooted)
     editor = _Editor(screen, column, rows, rooted)
@@ -70,7 +70,7 @@ class _Editor:
         self.screen, self.column, self.rows, self.rooted, self.level = screen, column, rows, rooted, 1
 
     def on(self, edit: Callable[..., Rows], *, at: str) -> Callable[..., object]:
-        """Return a handler that puts edited rows into the policy."""
+        """Return a handler that saves edited rows in the policy."""
         return self.screen.on(self._putting(edit), at=at)
 
     def _putting(self, edit: Callable[..., Rows]) -> Callable[..., None]:

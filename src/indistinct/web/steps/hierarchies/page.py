@@ -108,7 +108,7 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
 
 
 def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
-    """Say what becomes of a column, with a value that goes through its levels, and what is wrong with them."""
+    """Draw the use of a column, an example value through its levels, and their problems."""
     hierarchy, fit = screen.policy.hierarchies.get(name), about.fit
     comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
     with parts.tag("div", classes="ladder"):
@@ -206,7 +206,7 @@ def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
 
 
 def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
-    """Ask between which levels the column is published."""
+    """Draw the choice of minimum and maximum level."""
     top = len(levels) - 1
     least, most = screen.policy.levels.of(column, top)
     options = {str(level): f"level {level}: {words}" for level, words in enumerate(levels)}
@@ -243,7 +243,7 @@ async def _begin(screen: Screen, column: str, kind: str) -> None:
 
 
 def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
-    """Draw what becomes of some values, or would become of them as suggested."""
+    """Draw a preview of the levels for some values."""
     headings = [
         "Value",
         "Why",

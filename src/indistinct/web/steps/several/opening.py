@@ -67,7 +67,7 @@ def _links(screen: Screen, looked: Any) -> None:
 
 
 def _choose_people(screen: Screen, name: str) -> None:
-    """Propose everything anew with another people table."""
+    """Propose everything again with another table of people."""
     if name != screen.tables.policy.people.name:
         policy = screen.tables.policy
         files = {each.name: policy.locate(each.path or Path(each.name)) for each in policy.tables}

@@ -106,7 +106,7 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
 
 
 def _knowledge(screen: Screen) -> None:
-    """Ask how many rows of each table are known."""
+    """Draw how many rows of each table an attacker may know."""
     job = screen.tables
     asked = known_rows(job.policy)
     if not asked:
@@ -146,7 +146,7 @@ def parse_rows(text: str) -> Known:
 
 
 def _guarantee(screen: Screen, policy: LinkedPolicy) -> None:
-    """Draw k with the profiles that ask for one, l, and the suppression limits."""
+    """Draw k with the profiles that set it, l, and the suppression limits."""
     parts.heading(MUST_TITLE)
     model = policy.model
     rest = "" if model.l is None else f" At most one in {model.l} of them shows the same sensitive value."
@@ -204,7 +204,7 @@ def _share(text: str) -> float:
 
 
 def _calendar(screen: Screen, policy: LinkedPolicy) -> None:
-    """Draw since which date times are counted, in which unit, and which days the data cover."""
+    """Draw the anchor date, the unit of times, and the covered days."""
     rules = policy.time
     if rules is None:
         return
