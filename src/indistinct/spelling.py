@@ -287,13 +287,13 @@ class Registry(Mapping[str, type[T]]):
         points = [point for point in self._points() if point.name == name]
         if not points:
             raise KeyError(name)
-        found = self._load(points[0], points)
-        if found.kind is None:
+        kind = self._load(points[0], points)
+        if kind.kind is None:
             raise ParameterError(
-                f"{name!r} of package {found.package} cannot be used: {found.problem}",
-                hint=f"repair or remove the package {found.package}; `indistinct list` shows what is broken",
+                f"{name!r} of package {kind.package} cannot be used: {kind.problem}",
+                hint=f"repair or remove the package {kind.package}; `indistinct list` shows what is broken",
             )
-        return found.kind
+        return kind.kind
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self.builtin, *(point.name for point in self._points())]))

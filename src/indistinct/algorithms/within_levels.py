@@ -88,15 +88,15 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
             hint="allow more suppression, or coarser labels",
             feasible=Feasible(share=share_above(lost, cells.members)),
         )
-    left, found = problem.suppression - lost, []
+    left, recodings = problem.suppression - lost, []
     rooted = tuple(_with_root(column) if column.name in problem.forest else column for column in problem.columns)
     for part in np.flatnonzero(~hopeless).tolist():
         mine = np.flatnonzero(parts == part)
         budget = left * int(whole.members[part]) // max(cells.members, 1)
         some = replace(problem, frequencies=_take(cells, mine), columns=rooted, suppression=budget, with_absent=None)
         alone = replace(some, forest=frozenset(), lifting=None)
-        found.append((mine, _below_tops(algorithm.find(alone), some, problem)))
-    return _unite(cells, problem.columns, found)
+        recodings.append((mine, _below_tops(algorithm.find(alone), some, problem)))
+    return _unite(cells, problem.columns, recodings)
 
 
 def _parts_of(problem: Problem) -> Codes:
@@ -327,7 +327,7 @@ class _Coarse:
 
     def lift(self, recoding: Recoding) -> Recoding:
         """Return a recoding of coarse values expressed in the table's values."""
-        columns = tuple(column.lift(found) for column, found in zip(self.columns, recoding.columns, strict=True))
+        columns = tuple(column.lift(coarse) for column, coarse in zip(self.columns, recoding.columns, strict=True))
         cells = self.original.frequencies
         match recoding:
             case ByColumn():
@@ -444,7 +444,7 @@ def _name_bounds(error: InfeasibleError, problem: Problem) -> InfeasibleError:
     tight = [name for name in levels.columns if levels.of(name, heights[name])[1] < heights[name]]
     if not tight:
         return error
-    enough = [found for name in tight if (found := _enough(problem, name, heights[name])) is not None]
+    enough = [least for name in tight if (least := _enough(problem, name, heights[name])) is not None]
     if enough:
         advice = " or ".join(f"{name} up to level {level}" for name, level in enough)
     elif _holds_at_top(replace(problem, levels=LevelBounds())):

@@ -103,8 +103,8 @@ def name_flags(text: str) -> str:
 def _registered_name(match: re.Match[str]) -> str:
     import indistinct
 
-    found = getattr(indistinct, match[0], None)
-    return str(getattr(found, "name", match[0]))
+    registered = getattr(indistinct, match[0], None)
+    return str(getattr(registered, "name", match[0]))
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:

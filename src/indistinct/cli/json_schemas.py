@@ -394,14 +394,14 @@ def _inspect() -> Schema:
     column |= {"involved_share": maybe(SHARE), "hierarchy": maybe(by_name(ANY)), "findings": many(TEXT)}
     shown = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
     columns = many(closed({**column, "label": maybe(TEXT)}, optional=shown))
-    found = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
+    column_schemas = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
     together = dict.fromkeys(("members", "looked_at", "size", "found"), WHOLE)
     together |= {"unit": TEXT, "sampled": FLAG, "columns": many(TEXT), "by_size": by_name(SHARE)}
     members = dict.fromkeys(("rows", "classes", "smallest_class", "unique_rows"), WHOLE)
     members |= dict.fromkeys(("warnings", "left_out", "notes", "quasi_identifiers"), many(TEXT))
     members |= {"data": TEXT, "sampled_from": maybe(WHOLE), "unique_share": SHARE, "people": maybe(WHOLE)}
     members |= {"columns": columns, "reading": by_name(ANY), "policy": maybe(TEXT), "page": maybe(TEXT)}
-    members |= {"combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})}
+    members |= {"combinations": closed({**together, "sets": many(closed(column_schemas)), "notes": many(TEXT)})}
     project = closed({"hierarchies": by_name(TEXT), "population": maybe(TEXT), "not_taken_over": many(TEXT)})
     return closed(members, optional={"project": project})
 

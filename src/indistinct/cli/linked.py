@@ -204,8 +204,8 @@ def _gate(share: float | None, k: int, most_below: float | None) -> None:
     """Exit with 4 where more people than allowed are left among fewer than k, or where they could not be counted."""
     if most_below is None or (share is not None and share <= most_below):
         return
-    found = "an unknown share" if share is None else percent(share)
-    note(f"{found} of the people are left among fewer than {k}; at most {percent(most_below)} are allowed")
+    share_words = "an unknown share" if share is None else percent(share)
+    note(f"{share_words} of the people are left among fewer than {k}; at most {percent(most_below)} are allowed")
     raise typer.Exit(VerificationError.exit_code)
 
 
@@ -255,12 +255,12 @@ def scan_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> "di
             insensitive=schema.insensitive,
             identifiers=(*schema.identifiers, table.person),
         )
-        found = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
+        scanned = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
         places = [f"column {name!r}" for name in made]
         findings = [
-            each for each in found.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
+            each for each in scanned.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
         ]
-        scans[str(files[table.name])] = replace(found, findings=tuple(findings))
+        scans[str(files[table.name])] = replace(scanned, findings=tuple(findings))
     return scans
 
 

@@ -85,11 +85,11 @@ class Catalogue:
         end = "." if text.endswith(".") else ""
         part = text[:1].lower() + text[1 : len(text) - len(end)]
         may = text[:1].isupper() or bool(end)  # it may be the same as a part of another one
-        found = None if may and text not in self.exact and part in self.exact else self._translate(text)
-        if found is None and may:
+        translated = None if may and text not in self.exact and part in self.exact else self._translate(text)
+        if translated is None and may:
             said = self._translate(part)
-            found = None if said is None else said[:1].upper() + said[1:] + end
-        return found
+            translated = None if said is None else said[:1].upper() + said[1:] + end
+        return translated
 
     def number(self, text: str) -> str:
         """Return a number as the language writes it."""
@@ -193,15 +193,15 @@ def read_messages(text: str) -> Iterator[tuple[str, str]]:
     parts: dict[str, str] = {}
     key = ""
     for line in [*text.splitlines(), 'msgid ""']:
-        found = _ENTRY.match(line.strip())
-        if found is None:
+        match = _ENTRY.match(line.strip())
+        if match is None:
             continue
-        if found[1]:
-            key = found[1]
+        if match[1]:
+            key = match[1]
             if key == "msgid" and "msgstr" in parts:
                 yield parts["msgid"], parts["msgstr"]
                 parts = {}
-        parts[key] = parts.get(key, "") + ast.literal_eval(found[2] or found[3])
+        parts[key] = parts.get(key, "") + ast.literal_eval(match[2] or match[3])
 
 
 def _message(source: str, translation: str) -> Message:
@@ -220,7 +220,7 @@ def _message(source: str, translation: str) -> Message:
 def _replace_between(source: str, of_text: Callable[[str], str], of_placeholder: Callable[[re.Match[str]], str]) -> str:
     """Replace the texts and the placeholders of a message, each by its own function."""
     parts, end = [], 0
-    for found in _PLACEHOLDER.finditer(source):
-        parts += [of_text(source[end : found.start()]), of_placeholder(found)]
-        end = found.end()
+    for match in _PLACEHOLDER.finditer(source):
+        parts += [of_text(source[end : match.start()]), of_placeholder(match)]
+        end = match.end()
     return "".join((*parts, of_text(source[end:])))

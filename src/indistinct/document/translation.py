@@ -56,10 +56,10 @@ class Translation:
 
     def text(self, text: str) -> str:
         """Return a text of the program in the language of the catalogue."""
-        found = self.catalogue.translate(text) if text and not isinstance(text, Own) else text
-        if found is None:
+        translated = self.catalogue.translate(text) if text and not isinstance(text, Own) else text
+        if translated is None:
             self.missing[text] = None
-        return text if found is None else found
+        return text if translated is None else translated
 
     def item(self, text: str) -> str:
         """Return a text that may be one of the table or of its publisher."""

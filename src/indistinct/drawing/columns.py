@@ -54,8 +54,8 @@ def bars_of_numbers(numbers: Floats, counts: Counts, *, dates: bool = False) -> 
         edges = np.arange(low - 0.5, high + 1)
     else:
         edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
-    found, _ = np.histogram(numbers, bins=edges, weights=counts)
-    return Bars(tuple(round(each) for each in found), edges=tuple(edges.tolist()), dates=dates)
+    heights, _ = np.histogram(numbers, bins=edges, weights=counts)
+    return Bars(tuple(round(each) for each in heights), edges=tuple(edges.tolist()), dates=dates)
 
 
 def draw_bars(name: str, bars: Bars) -> str:

@@ -113,18 +113,18 @@ class _Judging:
 
     def look(self, batches: Iterable[pa.Table]) -> _Stretch | None:
         """Judge the classes of one stretch of rows; None if the classes are not in ascending order."""
-        found, waiting = _Stretch(), list[_Some]()
+        stretch, waiting = _Stretch(), list[_Some]()
         try:
             for batch in batches:
                 if batch.num_rows:
                     waiting.append(_count_batch(batch, self.request, self.known))
                 if sum(map(len, waiting)) >= TOGETHER:
-                    found, waiting = self._take(found, _join(waiting))
+                    stretch, waiting = self._take(stretch, _join(waiting))
             if waiting:
-                found, waiting = self._take(found, _join(waiting))
+                stretch, waiting = self._take(stretch, _join(waiting))
         except NotInOrderError:
             return None
-        return replace(found, ends=tuple(each.without_others() for each in (*found.ends, *waiting)))
+        return replace(stretch, ends=tuple(each.without_others() for each in (*stretch.ends, *waiting)))
 
     def _take(self, found: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
         """Judge some more classes; return the last of them apart, as its rows may continue in the next batch."""

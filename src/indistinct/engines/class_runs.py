@@ -67,9 +67,9 @@ class ClassRuns:
         cursors = [_Cursor(self, own) for own in self.pieces]
         samples = ((piece.first, piece.rows) for own in self.pieces for piece in own)
         for end in [*split_words(samples, rows), None]:
-            found = [some for cursor in cursors for some in cursor.up_to(end)]
-            if found:
-                yield unite_classes(found)
+            classes = [some for cursor in cursors for some in cursor.up_to(end)]
+            if classes:
+                yield unite_classes(classes)
 
     def read(self, piece: Piece) -> ClassRows:
         """Return the classes of a piece."""

@@ -73,8 +73,8 @@ class CellFinder:
         if number not in self.slots:
             self.slots[number] = np.full(1 << bits, -1, dtype=np.int32)
             _finding_kernels.enter_words(known, self.slots[number], bits)
-        found = np.empty(len(words), dtype=np.int32)
-        return found, int(_finding_kernels.find_words(words, known, self.slots[number], bits, found))
+        indices = np.empty(len(words), dtype=np.int32)
+        return indices, int(_finding_kernels.find_words(words, known, self.slots[number], bits, indices))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,9 +97,9 @@ class CoarseFinder:
 
 def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:
     """Return the place of every word among those that are known, and how many are not among them."""
-    found = np.searchsorted(known, words)
-    strange = (found == len(known)) | (known[np.minimum(found, len(known) - 1)] != words)
-    return found, int(np.count_nonzero(strange))
+    positions = np.searchsorted(known, words)
+    strange = (positions == len(known)) | (known[np.minimum(positions, len(known) - 1)] != words)
+    return positions, int(np.count_nonzero(strange))
 
 
 def _pack_codes(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:

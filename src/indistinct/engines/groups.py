@@ -75,8 +75,8 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     """Return the groups of some columns of any source; each row is one where values have no order, such as NaN."""
     whole = source.in_memory
     if whole is None:
-        found: ValueGroups = source.groups(columns)
-        return found
+        groups: ValueGroups = source.groups(columns)
+        return groups
     table = whole.select(list(columns))
     if not table.num_rows or not columns:
         return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
@@ -98,12 +98,12 @@ def count_source(source: GroupedSource, request: Request, *, what: str, populati
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
     alone = {name: source.alone(name) for name in request.alone}
-    found = _published_columns(source, request)
+    singled_out = _published_columns(source, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone, singled_out=found)
+        return Counted((), whole, alone=alone, singled_out=singled_out)
     counted = count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
-    return replace(counted, singled_out=found)
+    return replace(counted, singled_out=singled_out)
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
@@ -113,8 +113,8 @@ def _published_columns(source: GroupedSource, request: Request) -> SingledOut | 
         return None
     wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
     if source.rows * len(wanted) <= MAX_CELLS_AT_ONCE:
-        found = source.groups(wanted)
-        return published_columns_of(found.table, request, counts=found.counts)
+        groups = source.groups(wanted)
+        return published_columns_of(groups.table, request, counts=groups.counts)
     finer = [name for name in wanted if _is_told_apart(source.arrow.field(name).type)]
     rows = count_apart(names, source.rows, source.once, classes=request.class_columns, finer=finer)
     if not request.person:
@@ -157,10 +157,10 @@ def count_groups(
         table = table if name in request.person else table.drop_columns(name)
     others = None
     if population is not None:
-        found = population(tuple(request.quasi))
-        both = {name: with_population(encoded[name], found.table, request) for name in request.quasi}
+        population_groups = population(tuple(request.quasi))
+        both = {name: with_population(encoded[name], population_groups.table, request) for name in request.quasi}
         encoded.update({name: mine for name, (mine, _) in both.items()})
-        others = frequencies_of([both[name][1] for name in request.quasi], found.counts)
+        others = frequencies_of([both[name][1] for name in request.quasi], population_groups.counts)
     keys, pairs, alike = keys_of_request(table, encoded, request, counts=counts)
     taxonomies = {
         name: hierarchy.bind(encoded[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
@@ -254,16 +254,16 @@ def _cells(
 
 def alone_in_groups(fetch: Fetch, column: str) -> int:
     """Return how many rows have a value of a transformed column that no other row has."""
-    found = fetch([column])
-    cells, counts = found.table[column], found.counts
+    groups = fetch([column])
+    cells, counts = groups.table[column], groups.counts
     # A group of several rows is never unique: counting it twice suffices.
     return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
 
 
 def once_in_groups(fetch: Fetch, columns: Sequence[str]) -> int:
     """Return how many rows have a combination of values, transformed ones too, that no other row has."""
-    found = fetch(columns)
-    rows = pa.table({f"c{place}": found.table[name] for place, name in enumerate(columns)})
-    rows = rows.append_column("rows", pa.array(found.counts))
+    groups = fetch(columns)
+    rows = pa.table({f"c{place}": groups.table[name] for place, name in enumerate(columns)})
+    rows = rows.append_column("rows", pa.array(groups.counts))
     united = rows.group_by(rows.column_names[:-1]).aggregate([("rows", "sum")])
     return int((united["rows_sum"].to_numpy() == 1).sum())

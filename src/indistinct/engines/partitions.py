@@ -169,8 +169,8 @@ def _group_rows(
 ) -> Iterator[tuple[pa.Table, Codes]]:
     """Yield the columns that travel with rows, and the group of every row."""
     for batch in batches:
-        found = finder.find(batch)
-        yield batch.select(list(kept)), found if entries is None else entries[found]
+        group_ids = finder.find(batch)
+        yield batch.select(list(kept)), group_ids if entries is None else entries[group_ids]
 
 
 def _published_only(batches: Iterable[tuple[pa.Table, Codes]], class_of: Codes, cell_of: Codes | None) -> Located:

@@ -139,9 +139,9 @@ class RowPasses(TablePasses):
     ) -> Answer:
         """Answer a question about all rows, and log the time."""
         began = time.perf_counter()
-        found = question(self.source)
+        answer = question(self.source)
         LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
-        return found
+        return answer
 
     def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "KeyPasses":
         """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
@@ -192,12 +192,12 @@ def nothing_known(
     kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
 ) -> dict[str, KnownValues]:
     """Return empty sets of values before the first row, each with the number of values that fit into memory."""
-    found = {}
+    states = {}
     for name in columns:
         kind = kinds.field(name).type
         by_keys = has_keys(plain_type(name, kind)) and name not in named
-        found[name] = KnownValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
-    return found
+        states[name] = KnownValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
+    return states
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -145,10 +145,10 @@ class Summary:
 
 def _certificate_blocks(certificate: Certificate, verdict: Verdict | None) -> list[Block]:
     """Return each model with what it achieves, what is open, and what the release was compared with."""
-    found = JsonValues("certificate", certificate.to_json())
-    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(found.at("verdicts")))
+    values = JsonValues("certificate", certificate.to_json())
+    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(values.at("verdicts")))
     tone: Tone = "warning" if certificate.holds else "bad"
-    blocks: list[Block] = [verdict_grid(found), Notice(satisfied, tone)]
+    blocks: list[Block] = [verdict_grid(values), Notice(satisfied, tone)]
     if verdict is not None and verdict.open:
         blocks += verdict_blocks(verdict.to_json(), only_open=True)
     if certificate.population_size is not None:

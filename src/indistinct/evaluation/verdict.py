@@ -87,10 +87,10 @@ class Figures:
 
     def limited(self, attacker: str) -> dict[str, float | None]:
         """Return the figures that a profile may limit, for one kind of attacker."""
-        found = self.published
+        published = self.published
         return {
             **self.risks.get(attacker, {}),
-            "published_uniques": 0.0 if found is None else found.share(found.least),
+            "published_uniques": 0.0 if published is None else published.share(published.least),
         }
 
     def share(self, some: int) -> float:
@@ -314,14 +314,14 @@ def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
     (1, 0)
     """
     known = [model for model in map(parse_model_or_none, spelled) if model is not None]
-    found = subset_models(known)
-    return () if any(each.smallest > 1 for each in known) else found
+    subsets = subset_models(known)
+    return () if any(each.smallest > 1 for each in known) else subsets
 
 
 def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
     """Compare figures with limits; a share known by bounds passes by the upper and fails by the lower one."""
-    found = figures.published
-    bounds = {} if found is None else {"published_uniques": found.share(found.most)}
+    published = figures.published
+    bounds = {} if published is None else {"published_uniques": published.share(published.most)}
     return judge(profile, figures.limited(profile.attacker), at_most=bounds)
 
 
@@ -363,27 +363,27 @@ def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
 
 def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge unmodified columns: all of them together, and the sets on which most members are unique."""
-    found = figures.published
-    if found is None:
+    published = figures.published
+    if published is None:
         return []
-    state = _state_of(found, None if profile is None else profile.published_uniques)
+    state = _state_of(published, None if profile is None else profile.published_uniques)
     numbers: dict[str, float] = {
-        "alone": found.least,
-        "alone_at_most": found.most,
-        "members": found.members,
-        "share": found.share(found.least),
-        **({"with_class": 1} if _needs_class(figures, found) else {}),
+        "alone": published.least,
+        "alone_at_most": published.most,
+        "members": published.members,
+        "share": published.share(published.least),
+        **({"with_class": 1} if _needs_class(figures, published) else {}),
         **({} if figures.groups == "class" else {"in_buckets": 1}),
     }
     # The first line speaks of all columns together already.
     sets = [
         (key, alone)
-        for key, alone in found.by_columns.items()
-        if without_class(key) != found.columns or alone < found.least
+        for key, alone in published.by_columns.items()
+        if without_class(key) != published.columns or alone < published.least
     ]
     sets = sets[:NAMED] if state in ("failed", "warning") else []
     return [
-        Line("published-columns", state, found.columns, numbers, found.unit),
+        Line("published-columns", state, published.columns, numbers, published.unit),
         *(
             Line(
                 "column-set",
@@ -391,12 +391,12 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                 without_class(key),
                 {
                     "alone": alone,
-                    "members": found.members,
-                    "share": found.share(alone),
+                    "members": published.members,
+                    "share": published.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
                     **({} if figures.groups == "class" else {"in_buckets": 1}),
                 },
-                found.unit,
+                published.unit,
             )
             for key, alone in sets
         ),

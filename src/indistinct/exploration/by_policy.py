@@ -67,5 +67,5 @@ def prefer_by_policy(source: Any, policy: Policy, analysis: AnalysisPlan, **opti
     The candidates are the algorithms among which the policy's algorithm chooses. Raises `InfeasibleError` if none has a
     release.
     """
-    found = compare_by_policy(source, policy, analysis=analysis, **options)
-    return replace(policy, algorithm=parse_algorithm(found.best().point.algorithm)), found
+    comparison = compare_by_policy(source, policy, analysis=analysis, **options)
+    return replace(policy, algorithm=parse_algorithm(comparison.best().point.algorithm)), comparison

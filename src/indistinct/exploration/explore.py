@@ -369,9 +369,9 @@ def explore(
     problem.require_possible()
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
-    found = _Found(space, [objective_of(space, metric) for metric in chosen])
-    found.walk(progress or (lambda _share: None))
-    satisfied = found.suppressed <= space.allowed
+    search = _Found(space, [objective_of(space, metric) for metric in chosen])
+    search.walk(progress or (lambda _share: None))
+    satisfied = search.suppressed <= space.allowed
     explored = Exploration(
         columns=tuple(schema.quasi),
         heights=space.lattice.heights,
@@ -383,10 +383,10 @@ def explore(
         levels=_freeze(space.lattice.nodes()),
         satisfied=_freeze(satisfied),
         minimal=_freeze(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
-        suppressed_rows=_freeze(found.suppressed),
-        classes=_freeze(found.classes),
-        smallest_class=_freeze(found.smallest),
-        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
+        suppressed_rows=_freeze(search.suppressed),
+        classes=_freeze(search.classes),
+        smallest_class=_freeze(search.smallest),
+        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, search.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
     if preference is None:

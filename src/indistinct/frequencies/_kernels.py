@@ -150,7 +150,7 @@ def group_words_by_hash(words, counts, class_ids):
     while room < 2 * len(words):
         room *= 2
     slots = np.full(room, -1, dtype=np.int32)
-    found = np.empty(words.shape, dtype=np.uint64)
+    distinct = np.empty(words.shape, dtype=np.uint64)
     sizes = np.empty(len(words), dtype=np.int64)
     mask = np.uint64(room - 1)
     groups = 0
@@ -160,19 +160,19 @@ def group_words_by_hash(words, counts, class_ids):
             key = hashed(key ^ words[i, j])
         slot = key & mask
         # Linear probing: every slot passed over has a group with other words.
-        while slots[slot] >= 0 and not same_words(words, i, found, slots[slot]):
+        while slots[slot] >= 0 and not same_words(words, i, distinct, slots[slot]):
             slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
         if group < 0:
             group = groups
             slots[slot] = group
             for j in range(words.shape[1]):
-                found[group, j] = words[i, j]
+                distinct[group, j] = words[i, j]
             sizes[group] = 0
             groups += 1
         sizes[group] += counts[i]
         class_ids[i] = group
-    return found[:groups].copy(), sizes[:groups].copy()
+    return distinct[:groups].copy(), sizes[:groups].copy()
 
 
 @jit

@@ -190,8 +190,8 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
     row_bits = max(rows - 1, 0).bit_length()
     if sum(widths) + row_bits > BITS_PER_WORD:
         grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
-        found = [c.codes[grouping.first] for c in columns]
-        return grouping, np.asfortranarray(np.stack(found, axis=1).astype(np.int32))
+        codes = [c.codes[grouping.first] for c in columns]
+        return grouping, np.asfortranarray(np.stack(codes, axis=1).astype(np.int32))
     grouping, cells = group_words(_pack_rows(columns, widths, rows, row_bits), row_bits)
     vectors = _by_column(len(grouping), len(columns))
     for place in reversed(range(len(columns))):

@@ -73,21 +73,21 @@ def encode_column(
             )
         nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
         return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
-    found = _distinct_values(name, column)
-    if not len(found.values):  # a dictionary does not show that every cell is missing
+    distinct = _distinct_values(name, column)
+    if not len(distinct.values):  # a dictionary does not show that every cell is missing
         return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
-    if found.order is not None and order is None:
-        return Encoded(Domain(name, found.values), found.chunks, order=found.order)
-    values, ranks = found.values, np.arange(len(found.values))
-    if not found.ascending or order is not None:
+    if distinct.order is not None and order is None:
+        return Encoded(Domain(name, distinct.values), distinct.chunks, order=distinct.order)
+    values, ranks = distinct.values, np.arange(len(distinct.values))
+    if not distinct.ascending or order is not None:
         arranged = _arrangement(name, values, order)
         ranks[arranged] = np.arange(len(arranged))
         values = values.take(pa.array(arranged))
-    domain = Domain(name, values, missing=found.missing, declared=order is not None)
+    domain = Domain(name, values, missing=distinct.missing, declared=order is not None)
     # Entries for cells that do not occur point to code 0; they are only read where 0 means missing.
-    codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
-    lookups = tuple(codes[places] for places in found.places) or (codes,)
-    return Encoded(domain, found.chunks, lookups, found.base)
+    codes = np.append(ranks + distinct.missing, 0).astype(narrowest(len(domain)))
+    lookups = tuple(codes[places] for places in distinct.places) or (codes,)
+    return Encoded(domain, distinct.chunks, lookups, distinct.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,8 +115,8 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _from_numbers(name, column)
     if pa.types.is_temporal(kind):
-        found = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
-        return replace(found, values=found.values.cast(kind))
+        distinct = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
+        return replace(distinct, values=distinct.values.cast(kind))
     encoded = column.dictionary_encode()  # every chunk has the same dictionary, and all of its values occur
     values = encoded.chunk(0).dictionary
     chunks = tuple(_fill_missing(chunk.indices, len(values)) for chunk in encoded.chunks)
@@ -133,10 +133,10 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
     encoded = pa.chunked_array(list(shared.values()), column.type.value_type).dictionary_encode()
     every = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], column.type.value_type)
     # Arrow omits chunks without cells, so that `places` is split by the sizes of the dictionaries.
-    found = np.concatenate(
+    codes = np.concatenate(
         [np.zeros(0, dtype=np.int32), *(_fill_missing(chunk.indices, -1) for chunk in encoded.chunks)]
     )
-    cuts = np.split(found, np.cumsum([len(values) for values in shared.values()]))
+    cuts = np.split(codes, np.cumsum([len(values) for values in shared.values()]))
     known = {address: np.append(places, -1) for address, places in zip(shared, cuts, strict=False)}
     own = [known[_address(chunk.dictionary)] for chunk in column.chunks]
     chunks = [_fill_missing(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
@@ -312,8 +312,8 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     for codes, size in zip(columns, sizes, strict=True):
         width = max(size - 1, 0).bit_length()
         if bits + width > BITS_PER_WORD:
-            found, ranks = distinct_with_places(words)
-            words, bits = ranks.astype(np.uint64), max(len(found) - 1, 0).bit_length()
+            products, ranks = distinct_with_places(words)
+            words, bits = ranks.astype(np.uint64), max(len(products) - 1, 0).bit_length()
         words <<= np.uint64(width)
         words |= codes.astype(np.uint64)
         bits += width

@@ -116,13 +116,13 @@ class Cells:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """The word and the shift of each column's field; a field never spans two words."""
-        found, word, used = [], 0, 0
+        positions, word, used = [], 0, 0
         for width in self.widths:
             if used + width > BITS_PER_WORD:
                 word, used = word + 1, 0
-            found.append((word, used))
+            positions.append((word, used))
             used += width
-        return tuple(found)
+        return tuple(positions)
 
     @cached_property
     def base(self) -> RolledUp:

@@ -124,8 +124,8 @@ class Masking(Hierarchy):
         mask = pa.scalar(self.char * hidden, parts.type)
         pair = (parts, mask) if self.side == "right" else (mask, parts)
         masked = pc.binary_join_element_wise(*pair, pa.scalar("", parts.type))
-        found: list[str] = pc.if_else(pc.equal(pc.utf8_length(parts), 0), parts, masked).to_pylist()
-        return found
+        labels: list[str] = pc.if_else(pc.equal(pc.utf8_length(parts), 0), parts, masked).to_pylist()
+        return labels
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,22 +223,22 @@ def _read_columns(
     definition: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]
 ) -> tuple[tuple[ArxColumn, ...], list[str]]:
     """Return the columns that the data definition names, and what of it is not taken over."""
-    found: dict[str, ArxColumn] = {}
+    columns: dict[str, ArxColumn] = {}
     lost: list[str] = []
     for element in definition.iter("assigment"):  # written so by ARX
         name = element.findtext("name") or ""
         column, more = _read_column(name, element, entries)
         lost += more
-        if found.setdefault(name, column) is not column or len(found) > MAX_COLUMNS:
+        if columns.setdefault(name, column) is not column or len(columns) > MAX_COLUMNS:
             raise InputError(
                 f"the data definition of the project names a column twice, or more than {MAX_COLUMNS:,}",
                 hint="save the project again in ARX",
             )
-    if not found:
+    if not columns:
         raise InputError(
             "the data definition of the project names no column", hint="import data in ARX, and save the project again"
         )
-    return tuple(found.values()), lost
+    return tuple(columns.values()), lost
 
 
 def _read_column(

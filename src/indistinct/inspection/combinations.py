@@ -121,15 +121,15 @@ def risky_combinations(
     while chosen > 1 and (_sets(len(names), chosen) > MAX_SETS or len(cells) * _sets(len(names), chosen) > MAX_WORK):
         chosen -= 1
     sought = _sample(rows, people) if len(cells) * _sets(len(names), chosen) > MAX_WORK_FOR_ALL else None
-    found = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
-    worst = found.singling_out()[:MAX_SETS_REPORTED]
+    uniques = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
+    worst = uniques.singling_out()[:MAX_SETS_REPORTED]
     whole = _Whole(columns, people, rows)
     return Combinations(
         "rows" if people is None else "people",
         whole.members,
-        found.people,
+        uniques.people,
         size,
-        found,
+        uniques,
         worst if sought is None else whole.recount(worst),
     )
 

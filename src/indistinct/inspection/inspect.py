@@ -105,8 +105,8 @@ def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = N
         rows = source.rows
     _require_rows(opened)
     read, findings = read_postal_codes(propose(opened))
-    found = inspect_as_read(read, findings=findings, unique_sets=unique_sets)
-    return found if opened.rows == rows else replace(found, sampled_from=rows)
+    inspection = inspect_as_read(read, findings=findings, unique_sets=unique_sets)
+    return inspection if opened.rows == rows else replace(inspection, sampled_from=rows)
 
 
 def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str, ...]]]:
@@ -125,8 +125,8 @@ def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str
     reading = replace(table.reading, text=(*table.reading.text, *names))
     read = open_table(list(table.files), reading=reading)
     read = replace(read, name=table.name, path=table.path, notes=table.notes)
-    found = {name: (*proposal.findings.get(name, ()), "postal codes: text") for name in names}
-    return read, {**proposal.findings, **found}
+    findings_by_column = {name: (*proposal.findings.get(name, ()), "postal codes: text") for name in names}
+    return read, {**proposal.findings, **findings_by_column}
 
 
 def _are_codes(column: pa.ChunkedArray) -> bool:
@@ -303,9 +303,9 @@ def encode(column: pa.ChunkedArray) -> EncodedColumn:
     if pa.types.is_null(column.type):  # its dictionary would count missing as a value
         column = column.cast(pa.string())
     whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    found = whole.dictionary_encode()
-    values = found.dictionary
-    return values, found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    coded = whole.dictionary_encode()
+    values = coded.dictionary
+    return values, coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
 
 
 def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes) -> ColumnProfile:

@@ -36,13 +36,13 @@ def inspection_document(
     inspection: "Inspection", *, name: str = "", values: bool = False, pairs: bool = False
 ) -> Document:
     """Return an inspection as a document; `values` adds values of the table, `pairs` each pair of columns."""
-    found = JsonValues("inspect", inspection.to_json(values=values))
+    profile = JsonValues("inspect", inspection.to_json(values=values))
     rows = plural(inspection.rows, "row")
     people = f" of {plural(inspection.people, 'person', 'people')}" if inspection.people else ""
     size = f"{rows}{people} and {plural(len(inspection.columns), 'column')}"
-    singling = (*_combination_blocks(found, inspection), *(_pair_blocks(inspection) if pairs else ()))
+    singling = (*_combination_blocks(profile, inspection), *(_pair_blocks(inspection) if pairs else ()))
     sections = [
-        Section("columns", "Columns and suggested roles", (_column_grid(found), *_notes(inspection))),
+        Section("columns", "Columns and suggested roles", (_column_grid(profile), *_notes(inspection))),
         Section("reasons", "Why these roles", tuple(_reason_blocks(inspection, values=values))),
         Section("sets", "Columns that single people out together", singling),
     ]

@@ -70,16 +70,16 @@ def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = 
         for place, entry in tables.items():
             _extract(archive, entry, place, overwrite=overwrite)
         taken, lost = _write_hierarchies(project, archive, hierarchies, policy.parent, overwrite=overwrite)
-    found = inspect(open_table(data, reading=_reading(project, taken)))
-    policy_of_project, more = _policy(project, found, data, policy.parent, hierarchies=taken)
+    inspection = inspect(open_table(data, reading=_reading(project, taken)))
+    policy_of_project, more = _policy(project, inspection, data, policy.parent, hierarchies=taken)
     if population is not None:
         with_population = replace(policy_of_project.input, population=relative_path(population, policy.parent))
         policy_of_project = replace(policy_of_project, input=with_population)
     lost = [*project.lost, *lost, *more]
     heading = "\n".join([HEADING.format(name=path.name, policy=policy.name), *_listed(lost)])
-    write_policy(policy_of_project, policy, overwrite=overwrite, heading=heading, notes=starter_notes(found))
+    write_policy(policy_of_project, policy, overwrite=overwrite, heading=heading, notes=starter_notes(inspection))
     written = {name: place for name, place in hierarchies.items() if name in taken}
-    return TakenOver(policy, data, population, written, found, tuple(lost))
+    return TakenOver(policy, data, population, written, inspection, tuple(lost))
 
 
 def _listed(lost: Sequence[str]) -> list[str]:

@@ -94,10 +94,10 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
         for start in range(0, len(heads), PAIRS_PER_REPORT):
             some = heads[start : start + PAIRS_PER_REPORT]
             extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=None if walk.compiled else 0)
-            for found, bits in (pair for pairs in extended for pair in pairs):
+            for unique_set, bits in (pair for pairs in extended for pair in pairs):
                 if chosen < size:
-                    larger[found.columns] = bits
-                yield walk.in_given_order(found)
+                    larger[unique_set.columns] = bits
+                yield walk.in_given_order(unique_set)
                 done += 1
             if progress is not None:
                 progress(done / total)
@@ -167,8 +167,8 @@ class _Walk:
     ) -> tuple[UniqueSet, Codes]:
         bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
         parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
-        found = _with(bits, fresh)
-        return UniqueSet(columns, self._count(found), _drop_known_cells(fresh, parts)), found
+        members = _with(bits, fresh)
+        return UniqueSet(columns, self._count(members), _drop_known_cells(fresh, parts)), members
 
     def _divide(self, groups: CellGroups, column: int) -> CellGroups:
         """Divide groups by a column, without cells that are unique; groups of one column are cached."""
@@ -208,10 +208,10 @@ class _Walk:
             return split(groups, self.codes[column], self.owners)[0]
         size, alone = self.sizes[column], np.empty_like(groups.cells)
         first, touched = np.full(size, kernels.EMPTY, dtype=np.int32), np.empty(size, dtype=np.int32)
-        found = kernels.find_alone(
+        filled = kernels.find_alone(
             groups.cells, groups.starts, self.codes[column], self.owners, self.repeat, first, touched, alone
         )
-        return alone[:found].copy()
+        return alone[:filled].copy()
 
     def _count(self, bits: Array) -> int:
         if not self.own_several:
@@ -284,7 +284,9 @@ class MinimalUniques:
 
     def singling_out(self) -> tuple[ColumnSet, ...]:
         """Return the sets that are a minimal unique of some person, those of most people first."""
-        return tuple(sorted((found for found in self.sets if found.minimal), key=lambda found: -found.minimal))
+        return tuple(
+            sorted((column_set for column_set in self.sets if column_set.minimal), key=lambda found: -found.minimal)
+        )
 
     def above(self, share: float) -> tuple[ColumnSet, ...]:
         """Return the minimal sets on which at least a share of all people is unique.
@@ -296,10 +298,10 @@ class MinimalUniques:
         # A share such as 0.07 of 100 is a little more than 7 in floating point.
         wanted = max(ceil(share * self.people * (1 - 1e-12)), 1)
         chosen: list[ColumnSet] = []
-        for found in self.sets:  # smaller ones come first
-            parts = set(found.columns)
-            if found.unique >= wanted and not any(parts.issuperset(other.columns) for other in chosen):
-                chosen.append(found)
+        for column_set in self.sets:  # smaller ones come first
+            parts = set(column_set.columns)
+            if column_set.unique >= wanted and not any(parts.issuperset(other.columns) for other in chosen):
+                chosen.append(column_set)
         return tuple(chosen)
 
     def to_json(self) -> Mapping[str, Any]:
@@ -308,7 +310,7 @@ class MinimalUniques:
             "people": self.people,
             "size": self.size,
             "by_size": {str(size): count for size, count in self.by_size.items()},
-            "sets": [asdict(found) | {"columns": list(found.columns)} for found in self.singling_out()],
+            "sets": [asdict(column_set) | {"columns": list(column_set.columns)} for column_set in self.singling_out()],
         }
 
 
@@ -338,22 +340,22 @@ def minimal_uniques(
     repeat = some_repeat(owners)
     smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
     involved = np.zeros((len(names), len(smallest)), dtype=bool)
-    found: list[tuple[tuple[int, ...], ColumnSet]] = []
+    sets: list[tuple[tuple[int, ...], ColumnSet]] = []
     for one in unique_sets(frequencies.vectors, owners, size=size, progress=progress):
         people = owners[one.minimal]
         smallest[people[smallest[people] == 0]] = len(one.columns)  # smaller sets come first
         for column in one.columns:
             involved[column, people] = True
         minimal = count_people(people) if repeat else len(people)
-        found.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
+        sets.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
     size = min(size, len(names))
-    found.sort(key=lambda one: (len(one[0]), one[0]))
+    sets.sort(key=lambda one: (len(one[0]), one[0]))
     counts = np.bincount(smallest, minlength=size + 1)
     return MinimalUniques(
         names,
         members,
         size,
-        tuple(one for _, one in found),
+        tuple(one for _, one in sets),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
         {name: int(marked.sum()) for name, marked in zip(names, involved, strict=True)},
     )

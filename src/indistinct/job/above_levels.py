@@ -129,8 +129,8 @@ class CoarseCells:
 
     def in_words(self, columns: Sequence[QuasiColumn], asked: LevelBounds) -> tuple[str, ...]:
         """Return the levels above which was searched, as a certificate declares them, unless they were asked for."""
-        found = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
-        levels = ", ".join(f"{name}={level}" for name, level in found.items() if level > asked.least(name))
+        level_of = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
+        levels = ", ".join(f"{name}={level}" for name, level in level_of.items() if level > asked.least(name))
         words = f"the combinations of values do not fit in memory: released at or above these levels: {levels}"
         return (words,) if levels else ()
 

@@ -192,17 +192,17 @@ def search_parts(plan: CutTable) -> SearchResult:
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[TablePasses, Mondrian]:
     """Return the passes over the table and the form of Mondrian that uses them; raise for settings it cannot have."""
-    found: Any = search.algorithm.by_passes()
-    if found is None:
+    mondrian: Any = search.algorithm.by_passes()
+    if mondrian is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
     by_top = "cuts are weighed below one top node of each hierarchy"
     population = request.population is not None or search.model.needs_population
     refused = {
-        "relaxed=true": (found.relaxed, "it deals rows with equal values to several classes"),
-        "missing=pattern": (found.missing == "pattern", "it searches the rows of each pattern on their own"),
-        f"numeric={found.numeric}": (found.numeric.has_means, "a mean needs every value of a class"),
-        "extent=region and most levels": (found.extent == "region" and search.levels.has_most, ""),
-        f"choose={found.choose} and most levels": (found.weighs_cuts and search.levels.has_most, by_top),
+        "relaxed=true": (mondrian.relaxed, "it deals rows with equal values to several classes"),
+        "missing=pattern": (mondrian.missing == "pattern", "it searches the rows of each pattern on their own"),
+        f"numeric={mondrian.numeric}": (mondrian.numeric.has_means, "a mean needs every value of a class"),
+        "extent=region and most levels": (mondrian.extent == "region" and search.levels.has_most, ""),
+        f"choose={mondrian.choose} and most levels": (mondrian.weighs_cuts and search.levels.has_most, by_top),
         "people (role person)": (
             any(PERSON in key for key in request.keys),
             "the rows of a person may lie in several parts, and numbers of people do not add up",
@@ -220,7 +220,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
                 hint=f"leave out {what}; or round these columns, leave them out, or allow more `memory`",
             )
     passes: TablePasses = beyond.passes
-    return passes, found
+    return passes, mondrian
 
 
 def _require_room(passes: TablePasses, classes: int) -> None:

@@ -93,14 +93,14 @@ def describe_by_policy(
     if isinstance(original, str | Path):
         engine, memory = given.get("engine") or "auto", given.get("memory")
         given["original"] = open_source(original, job.reading_at(original), engine=engine, memory=memory)[1]
-    found = describe_release(release, schema or job.schema, trusting=trusting, **given)
+    published = describe_release(release, schema or job.schema, trusting=trusting, **given)
     reading, marks = given.get("reading") or Reading(), (job.output.writing.decimal, job.input.reading.decimal)
-    if reading.decimal is None and "," in marks and _has_texts_for_numbers(found):
+    if reading.decimal is None and "," in marks and _has_texts_for_numbers(published):
         # Its numbers may be texts for another reason, which the comparison reports.
         with suppress(InputError, ParameterError):
             given["reading"] = replace(reading, decimal=",")
             return describe_release(release, schema or job.schema, trusting=trusting, **given)
-    return found
+    return published
 
 
 def _has_texts_for_numbers(given: Published) -> bool:

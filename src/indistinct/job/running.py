@@ -150,12 +150,12 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
         if isinstance(plan, CutTable) and plan.goes_by_part:
             release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
             return replace(release, declared=hierarchies)
-        found = _search(opened, search, plan, request)
-        recoding = _recoding_to_keep(opened, found, table, transformed.declared)
-        publication = _publication(opened, found, recoding)
-        counters = {**found.problem.counters, "seconds": time.perf_counter() - began}
+        result = _search(opened, search, plan, request)
+        recoding = _recoding_to_keep(opened, result, table, transformed.declared)
+        publication = _publication(opened, result, recoding)
+        counters = {**result.problem.counters, "seconds": time.perf_counter() - began}
         release = _publish(job, earlier, publication, counters)
-    return replace(release, explanation=found.explanation, declared=hierarchies)
+    return replace(release, explanation=result.explanation, declared=hierarchies)
 
 
 def _publish(job: Job, earlier: Earlier | None, publication: Publication, counters: Mapping[str, float]) -> Release:

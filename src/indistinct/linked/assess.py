@@ -94,17 +94,17 @@ def parse_known(text: str) -> tuple[Known, ...]:
     >>> parse_known("1,2,all")
     (1, 2, 'all')
     """
-    found: list[Known] = []
+    limits: list[Known] = []
     for part in filter(None, map(str.strip, text.split(","))):
         if part == ALL:
-            found.append(ALL)
+            limits.append(ALL)
         elif part.isdecimal() and int(part) <= MAX_ROWS_KNOWN:
-            found.append(int(part))
+            limits.append(int(part))
         else:
             raise ParameterError(f'--knows takes 0, 1, 2, 3 and "all"; got {part!r}', hint="for example --knows 1,2,3")
-    if not found:
+    if not limits:
         raise ParameterError("--knows names no number of rows", hint="for example --knows 1,2,3")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(limits))
 
 
 def assess_originals(

@@ -145,12 +145,12 @@ def attack_release(
         if not len(base):
             continue  # a person who was suppressed is not in the release
         known = _draw_rows(published, person, generator)
-        found = _candidates(published, person, base, known)
-        if not len(found):
+        candidates = _candidates(published, person, base, known)
+        if not len(candidates):
             continue
         stranger = int(generator.integers(opened.size))
         wrong = _candidates(published, person, base, _draw_rows(published, stranger, generator))
-        sizes.append(len(found))
+        sizes.append(len(candidates))
         alone.append(len(base))
         other.append(len(wrong) == 1)
     counts = np.array(sizes, dtype=np.int64)
@@ -179,16 +179,16 @@ def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
     covers = _covers(vectors, opened.people, quasi, policy.people.hierarchies)
     order = np.argsort(arrays.view.classes, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(arrays.view.classes, minlength=size))[:-1])
-    found = []
+    covers_of_columns = []
     for events in opened.events:
         table = events.table
         known = policy.knowledge.tables.get(events.name)
         if not isinstance(table, LinkedTable):
             continue
-        found.append(
+        covers_of_columns.append(
             _table_rows(opened, events, table, tables[events.name], owners[events.name], known or 0, arrays.view.people)
         )
-    return _Published(opened, arrays.view.classes, tuple(members), covers, tuple(found))
+    return _Published(opened, arrays.view.classes, tuple(members), covers, tuple(covers_of_columns))
 
 
 def _covers(
@@ -250,8 +250,8 @@ def _candidates_by_columns(published: _Published, person: int) -> Codes:
     groups = np.arange(len(published.members))
     for cover, codes in published.covers:
         groups = groups[cover.holds(np.full(len(groups), codes[person]), groups)]
-    found = [published.members[group] for group in groups.tolist()]
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    members = [published.members[group] for group in groups.tolist()]
+    return np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
 
 
 def _draw_rows(published: _Published, person: int, generator: np.random.Generator) -> dict[int, Codes]:

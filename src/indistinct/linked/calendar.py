@@ -214,10 +214,17 @@ def read_offset(text: str, unit: Unit) -> tuple[int, int] | None:
         return None if end is None else (end, end)
     inside = text[1:-1]
     separator = " .. " if " .. " in inside else "-"
-    first, found, last = inside.partition(separator)
+    first, separated, last = inside.partition(separator)
     low = -OPEN if not first else _read_end(first, unit)
     high = OPEN if not last else _read_end(last, unit)
-    if not found or not text.endswith("]") or low is None or high is None or low > high or (low, high) == (-OPEN, OPEN):
+    if (
+        not separated
+        or not text.endswith("]")
+        or low is None
+        or high is None
+        or low > high
+        or (low, high) == (-OPEN, OPEN)
+    ):
         return None
     return low, high
 

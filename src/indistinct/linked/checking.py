@@ -31,9 +31,9 @@ def check_release(
 
     Rows take about `memory` bytes while they are judged; to be compared with the originals all of them are in memory.
     """
-    found = open_folder(folder, policy)
-    tables = found.read()
-    certificate = found.certificate
+    contents = open_folder(folder, policy)
+    tables = contents.read()
+    certificate = contents.certificate
     time = (certificate or {}).get("time")
     inside = bool(time.get("anchors_inside")) if isinstance(time, dict) else False
     opened = None
@@ -41,7 +41,7 @@ def check_release(
         opened = open_linked(policy)
         inside = are_anchors_inside(opened)
     verdict = verify_tables(policy, tables, anchors_inside=inside, memory=memory)
-    verdict = verdict.with_checks(_check_certificate(found, policy, verdict, tables))
+    verdict = verdict.with_checks(_check_certificate(contents, policy, verdict, tables))
     if opened is None or verdict.judgement is None:
         return verdict
     return verdict.with_checks(compare_with_originals(opened, tables, levels_in(certificate)))
@@ -73,16 +73,16 @@ def _different_claims(
 
     `labels` are those of the people table.
     """
-    found = verdict.judgement
-    if found is None:
+    judgement = verdict.judgement
+    if judgement is None:
         return []
     time = document.get("time")
     inside = bool(time.get("anchors_inside")) if isinstance(time, dict) else False
     wanted: dict[str, Any] = {
         "model": policy.model.spec(),
         "holds": True,
-        "smallest_group": found.k,
-        "largest_share": found.largest_share,
+        "smallest_group": judgement.k,
+        "largest_share": judgement.largest_share,
         "people": verdict.people,
         **declared_knowledge(policy),
         "bounds": json.loads(json.dumps(bounds_of(policy, labels, anchors_inside=inside))),

@@ -124,15 +124,15 @@ def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
         certificate = read_linked_certificate(read_ordinary(seal).decode("utf-8", "replace"))
     files = {}
     for table in policy.tables:
-        found = [
+        unexpected = [
             path for path in sorted(folder.iterdir()) if path.stem == table.name and path.suffix.lower() in FORMATS
         ]
-        if len(found) != 1:
+        if len(unexpected) != 1:
             raise InputError(
-                f"{folder} has {'no file' if not found else 'several files'} for table {table.name!r}",
+                f"{folder} has {'no file' if not unexpected else 'several files'} for table {table.name!r}",
                 hint=f"a release has one file a table, such as {file_of(table)}",
             )
-        files[table.name] = found[0]
+        files[table.name] = unexpected[0]
     return ReleaseFolder(folder, certificate, files)
 
 

@@ -67,16 +67,16 @@ def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> Linke
     """Measure the information loss of published tables, made by any tool, against their originals."""
     policy = opened.policy
     people = tables[policy.people.name]
-    found = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]
+    costs = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]
     for table in policy.events:
         events = opened.events_of(table)
         loss = None
         if isinstance(events, OpenEvents) and table.is_counted:
             loss = _events_loss(policy, events, table, tables[table.name])
         rows = sum(block.num_rows for block in blocks_of(tables, table.name))
-        found.append(TableCost(table.name, events.rows, rows, loss))
-    losses = [each.loss for each in found if each.loss is not None]
-    return LinkedMeasurements(tuple(found), float(np.mean(losses)) if losses else 0.0)
+        costs.append(TableCost(table.name, events.rows, rows, loss))
+    losses = [each.loss for each in costs if each.loss is not None]
+    return LinkedMeasurements(tuple(costs), float(np.mean(losses)) if losses else 0.0)
 
 
 def _people_loss(opened: OpenTables, data: pa.Table) -> float | None:

@@ -74,9 +74,11 @@ def open_linked(
     persons = {}
     distinct = {table.name: [BlockValues(name) for name in table.schema.quasi] for table in streamed}
     for table in streamed:
-        found = {name: KeyEvidence() for name in shared[table.name]}
-        persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found, distinct[table.name])
-        evidence |= {(table.name, name): each for name, each in found.items()}
+        evidence_of = {name: KeyEvidence() for name in shared[table.name]}
+        persons[table.name] = _check_stream(
+            policy, table, streams[table.name], ids, dates, evidence_of, distinct[table.name]
+        )
+        evidence |= {(table.name, name): each for name, each in evidence_of.items()}
     keys = _keys_between(policy, evidence)
     events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in held]
     stored = [
@@ -312,8 +314,8 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
     if column.null_count == len(column):
         return np.full(len(column), beyond, dtype=np.int64)
     days = pc.floor_temporal(column.cast(pa.timestamp("us")), unit="day").cast(pa.date32()).cast(pa.int32())
-    found: Codes = pc.fill_null(days.cast(pa.int64()), beyond).to_numpy()
-    return found
+    numbers: Codes = pc.fill_null(days.cast(pa.int64()), beyond).to_numpy()
+    return numbers
 
 
 def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
@@ -335,9 +337,9 @@ def _shared_names(policy: LinkedPolicy) -> dict[str, tuple[str, ...]]:
 
 
 def _key_evidence(column: pa.ChunkedArray, person: Codes) -> KeyEvidence:
-    found = KeyEvidence()
-    found.add(column, person)
-    return found
+    evidence = KeyEvidence()
+    evidence.add(column, person)
+    return evidence
 
 
 def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEvidence]) -> list[str]:

@@ -138,8 +138,8 @@ def _expected_labels(
     have = np.column_stack([shown_group, shown_word, shown_slot])
     distinct, first = np.unique(have, axis=0, return_index=True)
     at = _find_rows(distinct, wanted)
-    found = (at >= 0) & (word >= 0) & (slots >= 0)
-    return pair[found], shown.label[first[at[found]]]
+    matching = (at >= 0) & (word >= 0) & (slots >= 0)
+    return pair[matching], shown.label[first[at[matching]]]
 
 
 def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes, list[tuple[Any, ...]]]:
@@ -197,9 +197,9 @@ def _last_not_above(groups: Codes, lows: Codes, group: Codes, units: Codes) -> C
                            np.column_stack([group, units, np.ones(len(units), dtype=np.int64)])])  # fmt: skip
     order = np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
     before = np.cumsum(keys[order, 2] == 0) - 1
-    found = np.empty(len(keys), dtype=np.int64)
-    found[order] = before
-    result: Codes = found[len(lows) :]
+    positions = np.empty(len(keys), dtype=np.int64)
+    positions[order] = before
+    result: Codes = positions[len(lows) :]
     return result
 
 
@@ -211,8 +211,8 @@ def _find_rows(distinct: Codes, wanted: Codes) -> Codes:
     inverse = inverse.reshape(-1)
     place = np.full(int(inverse.max()) + 1, NOTHING)
     place[inverse[: len(distinct)]] = np.arange(len(distinct))
-    found: Codes = place[inverse[len(distinct) :]]
-    return found
+    rows: Codes = place[inverse[len(distinct) :]]
+    return rows
 
 
 def _unmatched(shown: Codes, expected: Codes, person: Codes) -> int:

@@ -92,14 +92,14 @@ class _Labels:
 
     def texts(self, units: Codes, classes: Codes) -> tuple[pa.Array, Codes]:
         """Return the distinct published texts in their order, and which of them each row shows."""
-        found = label_offsets(
+        labels = label_offsets(
             np.concatenate([units, self.ends]),
             np.concatenate([classes, self.classes_of_ends]),
             1,
             self.limits,
             self.unit,
         )
-        return offset_texts(OffsetLabels(found.low[: len(units)], found.high[: len(units)]), self.unit)
+        return offset_texts(OffsetLabels(labels.low[: len(units)], labels.high[: len(units)]), self.unit)
 
 
 def offset_texts(offsets: OffsetLabels, unit: Unit) -> tuple[pa.Array, Codes]:
@@ -137,8 +137,8 @@ def _publish(
     for name in events.names:
         columns[name] = part[name]
     shown_names = sort_columns(events.table, list(columns))
-    ranks += [found for name in shown_names if name in events.names
-              if (found := sort_ranks(part[name], text=False)) is not None]  # fmt: skip
+    ranks += [own_ranks for name in shown_names if name in events.names
+              if (own_ranks := sort_ranks(part[name], text=False)) is not None]  # fmt: skip
     order = pa.array(sorted_rows(ranks, part.num_rows))
     return pa.table({name: columns[name].take(order) for name in shown_names})
 

@@ -44,8 +44,8 @@ class PeopleClasses:
 def text_codes(column: pa.ChunkedArray) -> Codes:
     """Return a number for each distinct text, missing included."""
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices
-    found: Codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    numbers: Codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
 
 
 def class_dates(

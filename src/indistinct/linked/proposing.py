@@ -60,8 +60,10 @@ def propose_linked(files: Mapping[str, Path], *, people: str | None = None) -> L
     opened = {name: open_table(path) for name, path in files.items()}
     inspections = {name: inspect(table) for name, table in opened.items()}
     tables = {
-        name: table if inspections[name].reading == table.reading else open_table(files[name], reading=found.reading)
-        for (name, table), found in zip(opened.items(), inspections.values(), strict=True)
+        name: table
+        if inspections[name].reading == table.reading
+        else open_table(files[name], reading=inspection.reading)
+        for (name, table), inspection in zip(opened.items(), inspections.values(), strict=True)
     }
     people, persons = find_people(tables, people=people)
     first = _propose_people(people, persons[people], inspections[people], files[people])
@@ -119,7 +121,7 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
     The people table has a column without two equal values, in which those of a column of another table are. Of several
     such tables the one with most links is taken, then with most links by columns of the same name, then the smallest.
     """
-    found: dict[tuple[int, int, int, int], tuple[str, dict[str, str]]] = {}
+    candidates: dict[tuple[int, int, int, int], tuple[str, dict[str, str]]] = {}
     for place, (name, table) in enumerate(tables.items()):
         for column in table.columns if people in (None, name) else ():
             ids = _distinct(table.data[column])
@@ -128,8 +130,8 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
             links = {other: _link(column, ids, each) for other, each in tables.items() if other != name}
             persons = {name: column, **{other: each for other, each in links.items() if each is not None}}
             alike = sum(each == column for each in persons.values())
-            found[(-len(persons), -alike, table.rows, place)] = name, persons
-    best = found[min(found)] if found else ("", {})
+            candidates[(-len(persons), -alike, table.rows, place)] = name, persons
+    best = candidates[min(candidates)] if candidates else ("", {})
     if len(best[1]) < 2:
         raise InputError(
             f"no table of {', '.join(tables)} has one row a person, and another one its person IDs",
@@ -222,11 +224,11 @@ def _window(columns: list[pa.ChunkedArray]) -> tuple[date, date]:
 def _reasons(policy: LinkedPolicy, persons: Mapping[str, str], tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return why the policy is proposed, in sentences."""
     people = policy.people.name
-    found = [f"{people} has one row a person: no two rows have the same {persons[people]}"]
+    reasons = [f"{people} has one row a person: no two rows have the same {persons[people]}"]
     for name in persons:
         if name != people:
             rows = round(tables[name].rows / max(tables[people].rows, 1), 1)
-            found.append(f"{name} is linked by {persons[name]}: {number(rows)} rows a person")
+            reasons.append(f"{name} is linked by {persons[name]}: {number(rows)} rows a person")
     if policy.time is not None:
-        found.append(f"times are published as {policy.time.unit} since {policy.time.anchor}")
-    return tuple(found)
+        reasons.append(f"times are published as {policy.time.unit} since {policy.time.anchor}")
+    return tuple(reasons)

@@ -450,8 +450,8 @@ def _certificate(
     files: Mapping[str, tuple[str, str]],
     verdict: LinkedVerdict,
 ) -> LinkedCertificate:
-    policy, found = opened.policy, verdict.judgement
-    if found is None:
+    policy, judgement = opened.policy, verdict.judgement
+    if judgement is None:
         raise AssertionError("tables that are satisfied were counted")
     dropped, declared = opened.size - verdict.people, declared_knowledge(policy)
     labels = labels_of_people(policy, tables[policy.people.name])
@@ -459,8 +459,8 @@ def _certificate(
         version=__version__,
         model=policy.model.spec(),
         holds=verdict.holds,
-        smallest_group=found.k,
-        largest_share=found.largest_share,
+        smallest_group=judgement.k,
+        largest_share=judgement.largest_share,
         people=verdict.people,
         tables={
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
@@ -499,12 +499,12 @@ def _entry(
         }
         return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
     own = opened.events_of(table)
-    found = solution.totals.get(table.name)
+    totals = solution.totals.get(table.name)
     lost = own.rows - rows
     time = declared_time(policy, table)
     if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
-        time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]
+        time["width"] = 1 if totals is None or table.time.unknown else widths[totals.levels[-1]]
     return TableEntry(
         file[0],
         file[1],
@@ -514,7 +514,7 @@ def _entry(
         original_rows=None if hide_small(lost) is None else own.rows,
         suppressed_rows=hide_small(lost),
         roles=roles,
-        levels=_levels(own, found),
+        levels=_levels(own, totals),
         time=time,
     )
 

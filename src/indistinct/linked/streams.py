@@ -77,10 +77,10 @@ class DateEvidence:
     def add(self, block: pa.Table) -> None:
         """Add some rows."""
         for name in list(self.possible):
-            found = _dates_in(block[name])
-            if found is None:
+            dates = _dates_in(block[name])
+            if dates is None:
                 continue
-            if found:
+            if dates:
                 self.possible[name] = True
             else:
                 del self.possible[name]

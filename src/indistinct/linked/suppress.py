@@ -78,11 +78,11 @@ def suppressed_rows(
     alive = np.ones(len(cells.cell_class), dtype=bool)
     size = 0
     while size <= knowledge.rows:
-        found = _violations(cells, alive, known, knowledge, model, size)
-        if not len(found):
+        violations = _violations(cells, alive, known, knowledge, model, size)
+        if not len(violations):
             size += 1
             continue
-        chosen = _choose(cells, alive, known, found)
+        chosen = _choose(cells, alive, known, violations)
         if not chosen.any():
             return None
         alive &= ~chosen
@@ -168,14 +168,14 @@ def _violations(
         group, value = _judge_groups(parts[part_order], np.arange(cells.people), lists, model)
         return Violations(class_of[group], np.full((len(group), 3), -1), value)
     tokens = _tokens(cells, alive, parts, place, known, knowledge)
-    found = [
+    groups = [
         _violations_of_run(cells, tokens, first, last, lists, knowledge, known, model, size)
         for first, last in _runs(tokens, parts[part_order], knowledge.rows)
     ]
-    if not found:
+    if not groups:
         return Violations(np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros(0, np.int64))
     return Violations(
-        *(np.concatenate([getattr(each, name) for each in found]) for name in ("classes", "sets", "value"))
+        *(np.concatenate([getattr(each, name) for each in groups]) for name in ("classes", "sets", "value"))
     )
 
 

@@ -135,5 +135,5 @@ def sort_rows(table: LinkedTable, data: pa.Table) -> pa.Table:
     """Return rows sorted by person, labels and other values; rows that differ in none of these are shuffled."""
     names = sort_columns(table, data.column_names)
     labels = {table.person, *table.schema.quasi} | (set() if table.time is None else {table.time.column})
-    ranks = [found for name in names if (found := sort_ranks(data[name], text=name in labels)) is not None]
+    ranks = [ranked for name in names if (ranked := sort_ranks(data[name], text=name in labels)) is not None]
     return data.take(pa.array(sorted_rows(ranks, data.num_rows))).select(names)

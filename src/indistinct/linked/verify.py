@@ -63,14 +63,14 @@ class LinkedVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as plain JSON values."""
-        found = self.judgement
+        judgement = self.judgement
         return {
             "holds": self.holds,
             "checks": [{"name": each.name, "holds": each.holds, "words": each.words} for each in self.checks],
             "people": self.people,
             "rows": dict(self.rows),
-            "achieved": {} if found is None else {"k": found.k, "largest_share": found.largest_share},
-            "violations": None if found is None else found.violations + found.too_frequent,
+            "achieved": {} if judgement is None else {"k": judgement.k, "largest_share": judgement.largest_share},
+            "violations": None if judgement is None else judgement.violations + judgement.too_frequent,
         }
 
 
@@ -91,16 +91,16 @@ def verify_tables(
     if not all(check.holds for check in checks):
         return LinkedVerdict(tuple(checks), None, len(ids), rows)
     people, problem = people_of(policy, tables, anchors_inside=anchors_inside)
-    found = [check_rows(policy, table, blocks_of(tables, table.name), people) for table in policy.events]
-    rows |= {each.name: each.rows for each in found}
-    orphans = sum(each.orphans for each in found)
+    findings = [check_rows(policy, table, blocks_of(tables, table.name), people) for table in policy.events]
+    rows |= {each.name: each.rows for each in findings}
+    orphans = sum(each.orphans for each in findings)
     checks.append(LinkedCheck("persons of rows", not orphans, f"{orphans:,} rows of people who are not published"))
     if orphans:
         return LinkedVerdict(tuple(checks), None, len(ids), rows)
-    checks.append(_check_order(policy, people, found))
+    checks.append(_check_order(policy, people, findings))
     checks.append(LinkedCheck("dates of people", problem is None, problem or "all labels can be read"))
-    judged, offsets = _judge_runs(policy, tables, people, {each.name: each.counts for each in found}, memory)
-    offsets |= {each.name: each.offsets for each in found if each.offsets is not None}
+    judged, offsets = _judge_runs(policy, tables, people, {each.name: each.counts for each in findings}, memory)
+    offsets |= {each.name: each.offsets for each in findings if each.offsets is not None}
     checks += [offsets[table.name].check(table) for table in policy.events if table.name in offsets]
     checks.append(
         LinkedCheck(
@@ -234,21 +234,21 @@ def check_rows(
     policy: LinkedPolicy, table: LinkedTable, blocks: Iterator[pa.Table], people: PublishedPeople
 ) -> RowFindings:
     """Check an event table in one pass: its rows for each person, rows without a person, order and calendar."""
-    found = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
+    findings = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
     order, calendar = PublishedOrder(table), None
     if table.time is not None and table not in policy.judged:
         calendar = _StreamedCalendar(policy, table, people)
     for block in blocks:
-        found.rows += block.num_rows
-        found.sorted &= order.holds(block)
+        findings.rows += block.num_rows
+        findings.sorted &= order.holds(block)
         owner = row_owners(block[table.person], people.ids)
         known = np.flatnonzero(owner >= 0)
-        found.orphans += len(owner) - len(known)
-        found.counts += np.bincount(owner[known], minlength=len(people))
+        findings.orphans += len(owner) - len(known)
+        findings.counts += np.bincount(owner[known], minlength=len(people))
         if calendar is not None:
             calendar.add(block, owner)
-    found.offsets = None if calendar is None else calendar.findings()
-    return found
+    findings.offsets = None if calendar is None else calendar.findings()
+    return findings
 
 
 class _StreamedCalendar:

@@ -57,20 +57,20 @@ def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
 def _columns(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any]:
     """Return the entry of each column: its role as text, or a table if it has further settings."""
     unit = "days" if policy.time is None else policy.time.unit
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name in table.schema.columns:
         more = _hierarchy(table.hierarchies.get(name))
         more |= {"tells": table.tells[name]} if name in table.tells else {}
         role = table.schema.role(name)
-        found[name] = {"role": str(role), **more} if more or role in (Role.QUASI, Role.SENSITIVE) else str(role)
+        entries[name] = {"role": str(role), **more} if more or role in (Role.QUASI, Role.SENSITIVE) else str(role)
     for column in table.lists:
         own = {"role": "quasi", "list": column.separator, "knows": column.knows}
-        found[column.column] = own | _hierarchy(column.hierarchy)
+        entries[column.column] = own | _hierarchy(column.hierarchy)
     if table.time is not None:
         widths = {} if table.time.widths is None else {"hierarchy": {unit: list(table.time.widths)}}
         unknown = {"unknown": True} if table.time.unknown else {}
-        found[table.time.column] = {"role": "time", **widths, **unknown}
-    return found
+        entries[table.time.column] = {"role": "time", **widths, **unknown}
+    return entries
 
 
 def _hierarchy(given: Hierarchy | None) -> dict[str, Any]:

@@ -141,9 +141,9 @@ class _KeptKernel:
         """Return the kept kernel: one for every processor of the platform, or one compiled for this processor."""
         platform, *host = context.codegen().magic_tuple()
         for processor in dict.fromkeys((GENERIC, tuple(host))):
-            found = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
-            if found is not None:
-                return found
+            content = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
+            if content is not None:
+                return content
         return None
 
     def own_name(self, signature: Any, context: Any) -> str:
@@ -159,13 +159,13 @@ class _KeptKernel:
         return f"{short}-{hashlib.sha256(known.encode()).hexdigest()[:32]}{kernel_files.SUFFIX}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = self.find(sig, target_context)
-        if found is None:
+        content = self.find(sig, target_context)
+        if content is None:
             return None
         # Numba would first import and register every function that it can compile, which takes longer than loading.
         # Compiled code only needs the runtime, and the compiler registers the functions itself.
         rtsys.initialize(target_context)
-        return CompileResult._rebuild(target_context, *pickle.loads(found))  # noqa: S301  only files that are ours
+        return CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301  only files that are ours
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if data.lifted or data.library.has_dynamic_globals:

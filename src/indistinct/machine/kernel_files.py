@@ -35,11 +35,11 @@ MAX_LINKS = 40
 
 def read_kernel(name: str) -> bytes | None:
     """Return the kernel kept under a name; None if there is none, or if its digest does not match."""
-    found = _read(SHIPPED / name, shipped=True)
+    content = _read(SHIPPED / name, shipped=True)
     folder = own_folder()
-    if found is None and folder is not None:
-        found = _read(folder / name, shipped=False)
-    return found
+    if content is None and folder is not None:
+        content = _read(folder / name, shipped=False)
+    return content
 
 
 def keep_kernel(name: str, content: bytes) -> None:
@@ -101,10 +101,10 @@ def _make_private(folder: Path) -> bool:
             return False
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        found = folder.lstat()
+        status = folder.lstat()
     except (OSError, ValueError):
         return False
-    return stat.S_ISDIR(found.st_mode) and _belongs_to_user(found) and os.access(folder, os.W_OK | os.X_OK)
+    return stat.S_ISDIR(status.st_mode) and _belongs_to_user(status) and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _is_safe_path(folder: Path) -> bool:
@@ -124,10 +124,10 @@ def _is_safe_path(folder: Path) -> bool:
         if part == "..":
             here = here.parent  # never a link: links were replaced by their targets
             continue
-        found = (here / part).lstat()
-        if not _is_guarded(found):
+        status = (here / part).lstat()
+        if not _is_guarded(status):
             return False
-        if not stat.S_ISLNK(found.st_mode):
+        if not stat.S_ISLNK(status.st_mode):
             here = here / part
             continue
         links += 1
@@ -162,8 +162,8 @@ def _read(path: Path, *, shipped: bool) -> bytes | None:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | no_link)
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or not (shipped or _belongs_to_user(found)):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or not (shipped or _belongs_to_user(status)):
                 return None
             data = file.read()
     except OSError:

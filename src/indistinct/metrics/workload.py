@@ -105,8 +105,8 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
 def _counts(workload: Workload, labels: dict[str, ShownColumn], values: dict[str, Codes], counts: Codes) -> Codes:
     published = PublishedRows(view_of_classes(labels, values, counts))
     boxes = [boxes_of(query.rows, published.values) for query in workload.queries]
-    found = iter(published.count_each([box for some in boxes for box in some]))
-    return np.array([sum(next(found)[0] for _ in some) for some in boxes])
+    box_counts = iter(published.count_each([box for some in boxes for box in some]))
+    return np.array([sum(next(box_counts)[0] for _ in some) for some in boxes])
 
 
 def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> ShownColumn:

@@ -201,14 +201,14 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
         values = np.repeat(np.arange(sizes[j]), each.lengths)[np.argsort(each.buckets, kind="stable")]
         shares.append((values * factors[j], starts_of(owned[j])))
     ends = np.searchsorted(np.cumsum(made), np.arange(TUPLES_PER_BLOCK, made.sum(), TUPLES_PER_BLOCK))
-    found, holding = [], []
+    buckets_of_tuples, holding = [], []
     for first, last in pairwise(np.unique([0, *ends.tolist(), total]).tolist()):
         number, buckets = _sum_shares(shares, first, last)
         place = np.minimum(np.searchsorted(words, number), len(words) - 1)
         same = words[place] == number
-        found.append(whole[place[same]])
+        buckets_of_tuples.append(whole[place[same]])
         holding.append(buckets[same])
-    owners = np.concatenate(found)
+    owners = np.concatenate(buckets_of_tuples)
     by_owner = np.argsort(owners, kind="stable")
     return starts_of(np.bincount(owners, minlength=len(tuples))), np.concatenate(holding)[by_owner]
 

@@ -50,8 +50,8 @@ class SubsetGroups:
     def smallest(self) -> int:
         """Return the rows, or people, of the smallest group of any set; 0 where there are no rows."""
         alive = self._present()
-        found = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
-        return min((least for least in found if least), default=0)
+        sizes = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
+        return min((least for least in sizes if least), default=0)
 
     def below(self, k: int) -> Mask:
         """Return a mask of the classes in a group with fewer than k rows, or people."""
@@ -128,9 +128,9 @@ class SubsetGroups:
 
     def _as_given(self, mask: Mask) -> Mask:
         """Return a mask of classes in their original order."""
-        found = np.empty_like(mask)
-        found[self._order] = mask
-        return found
+        mask_as_given = np.empty_like(mask)
+        mask_as_given[self._order] = mask
+        return mask_as_given
 
     def _spread(self, work: Callable[[SetGroups], Result]) -> list[Result]:
         """Return the results of `work` for each set; threads take runs of neighboring sets."""
@@ -174,8 +174,8 @@ class SubsetGroups:
         """Return the group of each class by one more column, numbered without gaps, and the number of groups."""
         longer, ids = np.empty_like(prefix), np.empty(len(prefix), dtype=np.int32)
         kernels.extend_prefix(prefix, codes, radix, longer)
-        found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
-        return ids.astype(np.int64), len(found)
+        labels, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
+        return ids.astype(np.int64), len(labels)
 
     def _count(self, groups: SetGroups, alive: Mask) -> Counts:
         """Return the rows, or people, of each group among the classes that are not dropped."""

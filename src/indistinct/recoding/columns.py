@@ -203,12 +203,12 @@ def parse_bounds(column: str, text: str) -> Bounds:
     >>> parse_bounds("zipcode", "1.."), parse_bounds("zipcode", "2")
     ((1, None), (2, 2))
     """
-    found = re.fullmatch(r"\s*(\d*)\s*(\.\.)?\s*(\d*)\s*", text)
-    if found is None or not (found[1] or found[3]):
+    match = re.fullmatch(r"\s*(\d*)\s*(\.\.)?\s*(\d*)\s*", text)
+    if match is None or not (match[1] or match[3]):
         raise _error(f"of {column!r} must be two levels, such as 1..3; got {text!r}")
-    if not found[2]:
+    if not match[2]:
         return _bounds_of(column, (int(text), int(text)))
-    return _bounds_of(column, (int(found[1] or 0), int(found[3]) if found[3] else None))
+    return _bounds_of(column, (int(match[1] or 0), int(match[3]) if match[3] else None))
 
 
 def spell_bounds(bounds: Bounds) -> str:
@@ -422,15 +422,15 @@ class Importance:
     @classmethod
     def from_text(cls, text: str) -> "Importance":
         """Return the weights of a text such as `age=3|sex=2`."""
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for part in split(text, "|"):
             name, *rest = split(part.strip(), "=")
             try:
                 (number,) = rest
-                found[unquote(name.strip())] = float(number)
+                weights[unquote(name.strip())] = float(number)
             except ValueError:
                 raise _not_positive("is not of the form column=number") from None
-        return importance_of(found)
+        return importance_of(weights)
 
     def of(self, column: str) -> float:
         """Return the weight of a column."""

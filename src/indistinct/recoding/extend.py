@@ -357,8 +357,8 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
         published = np.full(int(ancestors[:, level].max(initial=0)) + 1, -1, dtype=np.int64)
         here = used[levels[used] == level]
         published[nodes[here]] = here
-        found = np.where(ancestors[:, level] < 0, -1, published[ancestors[:, level]])
-        own = np.where(found >= 0, found, own)
+        ancestors_published = np.where(ancestors[:, level] < 0, -1, published[ancestors[:, level]])
+        own = np.where(ancestors_published >= 0, ancestors_published, own)
     own[codes] = groups
     return own.astype(np.int32)
 

@@ -133,14 +133,14 @@ def written_span(texts: Texts, kind: Kind, *, moments: bool = False) -> tuple[fl
 
 def _calendar_span(text: str) -> LabelSpan | None:
     """Return the span from the start of a month, quarter, year or decade to the start of the next, excluded."""
-    found = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
-    if found is None or found["year"] == "0000":
+    match = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
+    if match is None or match["year"] == "0000":
         return None
-    year, month, months = int(found["year"]), 1, 120 if found["decade"] else 12
-    if found["month"]:
-        month, months = int(found["month"]), 1
-    elif found["quarter"]:
-        month, months = 3 * int(found["quarter"]) - 2, 3
+    year, month, months = int(match["year"]), 1, 120 if match["decade"] else 12
+    if match["month"]:
+        month, months = int(match["month"]), 1
+    elif match["quarter"]:
+        month, months = 3 * int(match["quarter"]) - 2, 3
     later, place = divmod(month - 1 + months, 12)
     if year + later > MAXYEAR:
         return LabelSpan(datetime(year, month, 1), datetime.max, True)

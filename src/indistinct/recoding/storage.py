@@ -80,9 +80,9 @@ def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, C
     """Return the two files of a recoding by parts, which is made when they are filled."""
 
     def fill(place: Path) -> None:
-        found = made()
-        store = _store_of(found)
-        document = {"arrow": store.digest(), **_plain(replace(found, store=None, parts=store.parts), None)}
+        content = made()
+        store = _store_of(content)
+        document = {"arrow": store.digest(), **_plain(replace(content, store=None, parts=store.parts), None)}
         place.write_text(_text(document), encoding="utf-8")
 
     return {Path(path): fill, arrays_path(path): lambda place: _store_of(made()).copy_to(place)}
@@ -126,11 +126,11 @@ def _is_by_part(text: str) -> bool:
 
 def _read_parts(text: str, path: Path) -> Recoding:
     """Return a recoding whose parts stay on disk; their file is kept open, so that it cannot be replaced."""
-    found, named = _read(text, lambda: b""), json.loads(text)["arrow"]
-    if not isinstance(found, ByPart):
+    recoding, named = _read(text, lambda: b""), json.loads(text)["arrow"]
+    if not isinstance(recoding, ByPart):
         raise AssertionError("what says that it is by parts is")
     try:
-        store = PartStore.open(path, parts=found.parts, columns=len(found.quasi))
+        store = PartStore.open(path, parts=recoding.parts, columns=len(recoding.quasi))
         same = store.digest() == named
     except OSError as error:
         raise InputError(
@@ -139,7 +139,7 @@ def _read_parts(text: str, path: Path) -> Recoding:
         ) from None
     if not same:
         _refuse("the two files of the recoding do not belong together", hint="keep them as they were written")
-    return replace(found, store=store)
+    return replace(recoding, store=store)
 
 
 def recoding_of(given: Recoding | str | Path) -> Recoding:

@@ -50,10 +50,10 @@ class StoredPart:
 
     def arrays(self) -> dict[str, Codes]:
         """Return the stored arrays by name; those of sets only if there are sets."""
-        found = {name: getattr(self, name) for name in KINDS}
+        stored = {name: getattr(self, name) for name in KINDS}
         if self.sets is not None:
-            found |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
-        return found
+            stored |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
+        return stored
 
     def digest(self) -> bytes:
         """Return a SHA-256 of the part."""
@@ -168,9 +168,9 @@ class PartStore:
         except (pa.ArrowException, OSError, ValueError):
             raise unreadable_part() from None
         sets = [arrays.pop(name) for name in SETS if name in arrays]
-        found = StoredPart(**arrays, sets=KeySets(*sets) if sets and len(sets[0]) else None)
-        found.check(self.columns)
-        return found
+        stored_part = StoredPart(**arrays, sets=KeySets(*sets) if sets and len(sets[0]) else None)
+        stored_part.check(self.columns)
+        return stored_part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,12 +191,12 @@ class PartsElsewhere:
                 f"a worker does not see the file {self.path.name!r} of the recoding",
                 hint="put both files of the recoding on a path that driver and workers share",
             ) from None
-        found = store.read(part)
-        if found.digest() != self.digests[part]:
+        stored_part = store.read(part)
+        if stored_part.digest() != self.digests[part]:
             raise InputError(
                 "the recoding has changed while it was applied", hint="run it again when no program writes to its files"
             )
-        return found
+        return stored_part
 
 
 def _writable(array: pa.Array, kind: type) -> Codes:

@@ -134,7 +134,7 @@ def check_transformations(
 
     Raises unless each is one of a sensitive or insensitive column.
     """
-    found = {}
+    checked = {}
     for name, given in transformations.items():
         if not isinstance(given, Transformation):
             raise ParameterError(
@@ -143,15 +143,15 @@ def check_transformations(
             )
         check_role(name, schema)
         if given.level is None:
-            found[name] = given
+            checked[name] = given
             continue
         if given.hierarchy is None and name not in hierarchies:
             raise SchemaError(
                 f"column {name!r} is to be published on level {given.level} of its hierarchy, and it has none",
                 hint=f"give it one: `hierarchy` in a policy, --hierarchy {name}=…, hierarchies={{{name!r}: …}}",
             )
-        found[name] = given if given.hierarchy is not None else replace(given, hierarchy=hierarchies[name])
-    return found
+        checked[name] = given if given.hierarchy is not None else replace(given, hierarchy=hierarchies[name])
+    return checked
 
 
 def kept_hierarchies(
@@ -257,21 +257,21 @@ def transformed_columns(
 
     Raises `InputError` where a column is not what its transformation is for.
     """
-    found, kinds, declared = {}, {}, dict(transformations)
+    changes, kinds, declared = {}, {}, dict(transformations)
     for name, given in transformations.items():
         kind = types[name].value_type if isinstance(types[name], pa.DictionaryType) else types[name]
         if given.level is None or given.hierarchy is None:
             wanted = _kind_wanted(given)
             if wanted is not None and kind_of(kind) is Kind.TEXT and _is_empty(distinct(name)):
                 # A text file does not tell of what type a column without a value is.
-                found[name], kinds[name] = _nothing(EMPTY[wanted]), EMPTY[wanted]
+                changes[name], kinds[name] = _nothing(EMPTY[wanted]), EMPTY[wanted]
             else:
-                found[name], kinds[name] = _change(name, given, kind)
+                changes[name], kinds[name] = _change(name, given, kind)
             continue
         domain = _domain(name, distinct(name))
-        found[name], kinds[name] = _on_level(domain, given.level, given.hierarchy), pa.string()
+        changes[name], kinds[name] = _on_level(domain, given.level, given.hierarchy), pa.string()
         declared[name] = replace(given, hierarchy=given.hierarchy.complete_for(domain))
-    return Transformed(found, kinds, declared)
+    return Transformed(changes, kinds, declared)
 
 
 def _kind_wanted(given: Transformation) -> Kind | None:

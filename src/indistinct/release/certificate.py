@@ -199,9 +199,9 @@ class Certificate(Result):
 
     def document(self) -> Document:
         """Return each model with what it achieves, what was counted, and warnings."""
-        found = JsonValues("certificate", self.to_json())
-        title = f"Certificate: {guarantee_in_words(holds=self.holds, checks=failed_checks(found.at('verdicts')))}"
-        return document(title, verdict_grid(found), counted_grid(found), *listing(self.warnings))
+        values = JsonValues("certificate", self.to_json())
+        title = f"Certificate: {guarantee_in_words(holds=self.holds, checks=failed_checks(values.at('verdicts')))}"
+        return document(title, verdict_grid(values), counted_grid(values), *listing(self.warnings))
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""

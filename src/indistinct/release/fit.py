@@ -125,10 +125,10 @@ def fit(
         domains = {domain.column: domain for domain in domains_of(larger.recoding)}
         counted = engine.count(source, replace(request, domains=domains))
     try:
-        found = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
+        fitted = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
     except UnseenValueError:
-        found = _with_gaps(counted, larger)
-    return replace(found, fresh=_fresh(found, larger))
+        fitted = _with_gaps(counted, larger)
+    return replace(fitted, fresh=_fresh(fitted, larger))
 
 
 def _by_column(rows: Mapping[str, int], between: str = ", ") -> tuple[str, dict[str, int]]:

@@ -242,8 +242,8 @@ def _checked(certificate: Any, name: str) -> dict[str, Any]:
             f"the certificate {name} cannot be read{what}",
             hint="give it as it was written, or move it away",
         )
-    found: dict[str, Any] = certificate
-    return found
+    document: dict[str, Any] = certificate
+    return document
 
 
 def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
@@ -256,10 +256,12 @@ def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
 def certificate_in_comment(source: Source) -> dict[str, Any] | None:
     """Return the certificate that is the comment of a table of a database, None if there is none."""
     try:
-        found = json.loads(source.comment or "")
+        certificate = json.loads(source.comment or "")
     except (ValueError, RecursionError):
         return None  # a comment from elsewhere
-    return _checked(found, "of the table") if isinstance(found, dict) and "verdicts" in found else None
+    return (
+        _checked(certificate, "of the table") if isinstance(certificate, dict) and "verdicts" in certificate else None
+    )
 
 
 def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:

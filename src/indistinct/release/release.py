@@ -203,8 +203,8 @@ class Release(Result):
 
     def _ranges(self) -> list[tuple[int, RangeColumn]]:
         """Return the columns of ranges of numbers and dates, with their places in the table."""
-        found = {name: range_column(self.table[name], name) for name in self.schema.quasi}
-        return [(self.table.column_names.index(name), column) for name, column in found.items() if column is not None]
+        ranges = {name: range_column(self.table[name], name) for name in self.schema.quasi}
+        return [(self.table.column_names.index(name), column) for name, column in ranges.items() if column is not None]
 
     def _plain(self) -> pa.Table:
         """Return the table with text for what is coded, but categories for columns that were such."""

@@ -32,14 +32,14 @@ def encoded_original(
     """Return every column that a release shows, in codes; insensitive ones that cannot be compared are left out."""
     require_columns(schema.published, table.column_names)
     require_rows(table.num_rows)
-    found = {}
+    encoded = {}
     for name in schema.published:
         hierarchy = (hierarchies or {}).get(name)
         order = declared_order(hierarchy)
         if name in schema.insensitive and not _comparable(table[name].type):
             continue
-        found[name] = _encode_values(table[name], name, order=order, required=name in schema.quasi)
-    return found
+        encoded[name] = _encode_values(table[name], name, order=order, required=name in schema.quasi)
+    return encoded
 
 
 def view_of(

@@ -113,18 +113,18 @@ def _distinct_before(subject: Subject) -> dict[str, int]:
 
 
 def _distinct_after(subject: Subject) -> dict[str, int]:
-    data, found = subject.data, {}
+    data, counts = subject.data, {}
     tables = [data]
     if SENSITIVE in subject.published.tables.sources:
         tables.append(open_table(subject.published.tables.sources[SENSITIVE], published=True).data)
     for table in tables:
         for name in subject.schema.published:
             if name in table.column_names:
-                found[name] = _distinct(table[name])
+                counts[name] = _distinct(table[name])
             for bounds in ([name + end for end in pair] for pair in ENDS):
                 if all(each in table.column_names for each in bounds):
-                    found.setdefault(name, len(table.select(bounds).group_by(bounds).aggregate([])))
-    return found
+                    counts.setdefault(name, len(table.select(bounds).group_by(bounds).aggregate([])))
+    return counts
 
 
 def _distinct(column: pa.ChunkedArray) -> int:
@@ -146,18 +146,18 @@ def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]
         known = {
             column.column: encode_column(column.column, data[column.column]).domain for column in assignment.columns
         }
-    found = {}
+    untouched = {}
     for place, column in enumerate(assignment.columns):
         used = np.flatnonzero(np.bincount(assignment.values[:, place], minlength=len(column)))
         (name, values), *others = column.outputs
         texts = values.cast(pa.string()).take(pa.array(used)).to_pylist()
-        found[column.column] = (
+        untouched[column.column] = (
             not others
             and name == column.column in known
             and bool((column.leaves[used] == 1).all())
             and set(texts) <= set(known[name].texts())
         )
-    return found
+    return untouched
 
 
 def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
@@ -234,7 +234,7 @@ def _words(hierarchy: Hierarchy | None) -> str:
 
 def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnShares]:
     """Return the distribution of every column before and after; a label counts evenly for the values it covers."""
-    whole, found = unmodified(columns), {}
+    whole, shares = unmodified(columns), {}
     for name, column in columns.items():
         size, cover = len(column.domain), shown.columns[name].cover
         before, after = marginal(whole, name, size), marginal(shown, name, size)
@@ -242,7 +242,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
         sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
         few = cover.exact and size <= MAX_BARS
         counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
-        found[name] = ColumnShares(
+        shares[name] = ColumnShares(
             grouped.labels,
             tuple(sums[0].tolist()),
             tuple(sums[1].tolist()),
@@ -253,7 +253,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
             bool(grouped.edges) and column.domain.kind is Kind.DATE,
             _joined(grouped.of, missing=bool(column.domain.missing)),
         )
-    return found
+    return shares
 
 
 def _joined(groups: Codes, *, missing: bool) -> frozenset[int]:
@@ -419,19 +419,19 @@ def suppression_facts(
     Subgroups are the values of columns with few values: by the recoding if it is known, otherwise of unmodified
     columns.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    subgroups: dict[str, list[dict[str, Any]]] = {}
     if assignment is not None and len(assignment.cells):
-        found = _by_recoding(assignment)
+        subgroups = _by_recoding(assignment)
     for name, each in shares.items():
-        if name not in found and each.counts:
+        if name not in subgroups and each.counts:
             pairs = zip(each.values, each.counts, strict=True)
-            found[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
-    return {"starred": _count_stars(subject), "subgroups": found}
+            subgroups[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
+    return {"starred": _count_stars(subject), "subgroups": subgroups}
 
 
 def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every value of quasi-identifiers with few values, and how many of them are suppressed."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    subgroups: dict[str, list[dict[str, Any]]] = {}
     vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
     for place, domain in enumerate(assignment.domains):
         if len(domain) > MAX_BARS:
@@ -442,8 +442,8 @@ def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
             for mask in (np.ones(len(codes)), dropped)
         )
         lines = zip(texts_of(domain), every, lost, strict=True)
-        found[domain.column] = [_line(text, rows, gone) for text, rows, gone in lines if rows]
-    return found
+        subgroups[domain.column] = [_line(text, rows, gone) for text, rows, gone in lines if rows]
+    return subgroups
 
 
 def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:

@@ -108,34 +108,34 @@ class _Gathering:
 
 def gather(subject: Subject, *, internal: bool = True) -> Facts:
     """Compute all facts about a release; facts that external readers may not know are skipped for them."""
-    found = _Gathering(subject)
-    certificate = _add_certificate(found)
-    figures = _add_risk(found)
-    assignment, metrics = _add_loss(found)
+    gathering = _Gathering(subject)
+    certificate = _add_certificate(gathering)
+    figures = _add_risk(gathering)
+    assignment, metrics = _add_loss(gathering)
     if metrics is not None:
-        found.add("measure", {"metrics": metrics.to_json()})
-    attacks = _add_attacks(found)
+        gathering.add("measure", {"metrics": metrics.to_json()})
+    attacks = _add_attacks(gathering)
     judged = None
     if figures is not None:
-        told = found.documents.get("certificate")
+        told = gathering.documents.get("certificate")
         promise, checks = (None, ()) if told is None else (told.at("holds"), failed_checks(told.at("verdicts")))
         judged = verdict_of(replace(figures, promise=promise, checks=checks), subject.profile, attacks=attacks)
-        found.add("verdict", judged.to_json())
-    found.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
+        gathering.add("verdict", judged.to_json())
+    gathering.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
     if not internal:
-        found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
-        return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
-    distances, shares = _add_distances(found)
-    _add_column_sets(found)
-    membership, errors = _add_members(found) or {}, _add_queries(found)
-    _add_learning(found)
+        gathering.add("suppression", suppression_facts(subject, assignment=None, shares={}))
+        return Facts(subject, gathering.documents, gathering.reasons, certificate, verdict=judged)
+    distances, shares = _add_distances(gathering)
+    _add_column_sets(gathering)
+    membership, errors = _add_members(gathering) or {}, _add_queries(gathering)
+    _add_learning(gathering)
     pieces = None if subject.release is None else assignment
-    found.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
+    gathering.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
     explanation = None if subject.release is None else subject.release.explanation
     return Facts(
         subject,
-        found.documents,
-        found.reasons,
+        gathering.documents,
+        gathering.reasons,
         certificate,
         explanation,
         distances,

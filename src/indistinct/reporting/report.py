@@ -234,11 +234,11 @@ def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: 
 
 def _own_words(facts: Facts) -> frozenset[str]:
     """Return the words of the table and of its publisher, which are never translated."""
-    subject, found = facts.subject, facts.json("columns")
+    subject, columns = facts.subject, facts.json("columns")
     stated, reasons = subject.statement, {} if subject.policy is None else subject.policy.reasons
     said = (getattr(stated, each.name) for each in fields(stated))
     lines = (each for one in said for each in ((one,) if isinstance(one, str) else one or ()))
-    labels = beginning.labelled_columns({} if found is None else found.content)
+    labels = beginning.labelled_columns({} if columns is None else columns.content)
     return frozenset(
         (*subject.schema.columns, *subject.published.columns, *reasons.values(), *lines, *map(str, chain(*labels)))
     ) - {ABSENT}

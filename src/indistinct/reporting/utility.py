@@ -24,7 +24,7 @@ DISTANCES = (
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
     """Return what is suppressed, by column and by subgroup."""
-    certificate, found = facts.json("certificate"), facts.json("suppression")
+    certificate, suppressed = facts.json("certificate"), facts.json("suppression")
     blocks: list[Block] = []
     if certificate is None or certificate.at("suppressed_rows") is None:
         hidden = certificate is not None and "suppressed_rows" in (certificate.at("hidden") or ())
@@ -32,14 +32,14 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
         blocks.append(Notice(why if hidden else why + "rows were suppressed."))
     else:
         blocks.append(_dropped(certificate))
-    starred = (found and found.at("starred")) or {}
+    starred = (suppressed and suppressed.at("starred")) or {}
     if starred and not any(starred.values()):
         blocks.append(Paragraph("No cell of a quasi-identifier is published as *."))
-    elif found is not None and starred:
-        cells = [(name, found.figure("starred", name)) for name in starred]
+    elif suppressed is not None and starred:
+        cells = [(name, suppressed.figure("starred", name)) for name in starred]
         blocks.append(grid("Cells published as *", ("column", "cells"), cells, right=("cells",)))
-    if internal and found is not None:
-        blocks += _subgroups(found)
+    if internal and suppressed is not None:
+        blocks += _subgroups(suppressed)
     return Section("suppression", "Suppression", tuple(blocks))
 
 
@@ -90,23 +90,23 @@ def _once(blocks: list[Block]) -> Iterator[Block]:
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
-    found = facts.json("measure")
-    if found is None:
+    metrics = facts.json("measure")
+    if metrics is None:
         return [Notice(facts.why_not("measure"))]
     caption = "Metrics" if internal else "Metrics, rounded to whole percent"
-    return [metric_grid(found, "metrics", caption=caption)]
+    return [metric_grid(metrics, "metrics", caption=caption)]
 
 
 def _distributions(facts: Facts) -> list[Block]:
-    found = facts.json("distributions")
-    if found is None:
+    distances = facts.json("distributions")
+    if distances is None:
         return [Notice(facts.why_not("distributions"))]
-    blocks: list[Block] = [Paragraph(DISTANCES), distance_grid(found)]
+    blocks: list[Block] = [Paragraph(DISTANCES), distance_grid(distances)]
     if facts.distributions is not None and len(facts.distributions.columns) > 1:
         title = "Pairs of columns before and after"
         words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
         svg = draw_distributions(facts.distributions, title=title)
-        blocks.append(Picture(title, words + _farthest(found), svg))
+        blocks.append(Picture(title, words + _farthest(distances), svg))
     for name, each in list(facts.shares.items())[:MAX_PICTURES]:
         svg = draw_shares(
             name,
@@ -132,18 +132,18 @@ def _farthest(found: JsonValues) -> str:
 
 
 def _queries(facts: Facts) -> list[Block]:
-    found = facts.json("query")
-    if found is None:
+    answers = facts.json("query")
+    if answers is None:
         return [Notice(facts.why_not("query"))]
-    blocks: list[Block] = [*error_grids(found)]
+    blocks: list[Block] = [*error_grids(answers)]
     if facts.errors is not None:
-        words = f"Running share of queries by relative error; mean {short(found.at('relative', 'mean') or 0)}"
+        words = f"Running share of queries by relative error; mean {short(answers.at('relative', 'mean') or 0)}"
         blocks.append(Picture("How far the answers are off", words, draw_errors(facts.errors)))
     return blocks
 
 
 def _classifier(facts: Facts) -> list[Block]:
-    found = facts.json("classify")
-    if found is None:
+    scores = facts.json("classify")
+    if scores is None:
         return [Notice(facts.why_not("classify"))]
-    return classifier_blocks(found)
+    return classifier_blocks(scores)

@@ -46,11 +46,11 @@ def address_of(place: object) -> str | None:
     ('s3://bucket/a.csv', None, None)
     """
     text = str(place)
-    found = SCHEME.match(text)
-    if found is None:
+    match = SCHEME.match(text)
+    if match is None:
         return None
-    scheme = found[1]
-    return f"{scheme}://{'/' if scheme.lower() in ON_DISK else ''}{text[found.end() :]}"
+    scheme = match[1]
+    return f"{scheme}://{'/' if scheme.lower() in ON_DISK else ''}{text[match.end() :]}"
 
 
 def is_elsewhere(place: str | Path) -> bool:
@@ -166,12 +166,12 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
     address = address_of(source)
     if address is None:
         return None
-    found = remote(address)
+    target = remote(address)
     with _translate_errors(address):
-        _refuse_lake(found, [found.path])
-        files = _list_files(found, address)
-        _refuse_lake(found, filter(may_hold_rows, files))
-        return tuple(_copy_file(address, found._replace(path=each)) for each in files)
+        _refuse_lake(target, [target.path])
+        files = _list_files(target, address)
+        _refuse_lake(target, filter(may_hold_rows, files))
+        return tuple(_copy_file(address, target._replace(path=each)) for each in files)
 
 
 def origin_of(path: Path) -> str | None:

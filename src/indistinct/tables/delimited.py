@@ -97,8 +97,8 @@ def read_delimited(
 
         parts.append(in_its_encoding(path, reading, read))
         check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
-    found = _type_columns(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
-    return found._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
+    typed = _type_columns(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    return typed._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
 
 
 def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:
@@ -226,15 +226,15 @@ def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *
     if all(part.dialect.bare for part in parts):
         return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        found = dict(zip(wanted, threads.map(lambda name: _whole(parts, name), wanted), strict=True))
+        texts = dict(zip(wanted, threads.map(lambda name: _whole(parts, name), wanted), strict=True))
         try:
-            read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
+            read = list(threads.map(lambda name: read_column(name, texts[name], reading), wanted))
         except MisfitError as misfit:
             raise misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in parts]) from None
     evidence = dict(zip(wanted, (each for each, _ in read), strict=True))
     check_forms(evidence, reading, excused=not every or not all(each.texts for each in evidence.values()))
     foreign = reading.decimal or reading.thousands
-    both = [(name, found[name], column.type) for name, (_, column) in zip(wanted, read, strict=True)]
+    both = [(name, texts[name], column.type) for name, (_, column) in zip(wanted, read, strict=True)]
     return Delimited(
         pa.table([column for _, column in read], names=wanted),
         tuple(name for name, text, kind in both if not foreign and has_several_spellings(text, kind)),

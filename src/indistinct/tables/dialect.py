@@ -121,10 +121,10 @@ def find_dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
         if end == len(text) and not complete:
             continue
         chosen = delimiter or _find_delimiter(text, complete)
-        found = _records(text, chosen, complete, limit=SAMPLE_RECORDS, trim=reading.trim)
-        if found or complete:
-            notes = _check_layout(path, text, chosen, found, reading, sure=delimiter is not None)
-            names = _names(path, found, reading)
+        records = _records(text, chosen, complete, limit=SAMPLE_RECORDS, trim=reading.trim)
+        if records or complete:
+            notes = _check_layout(path, text, chosen, records, reading, sure=delimiter is not None)
+            names = _names(path, records, reading)
             bare = complete and _is_bare(text, chosen)
             return Dialect(
                 encoding,
@@ -199,26 +199,26 @@ def _find_delimiter(text: str, complete: bool) -> str:
     If there is none, the one that splits the header most: the file is then ragged, and the reader reports where.
     """
     widths = {mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)] for mark in DELIMITERS}
-    even = {mark: found[0] for mark, found in widths.items() if len(set(found)) == 1 and found[0] > 1}
-    headers = {mark: found[0] if found else 0 for mark, found in widths.items()}
+    even = {mark: lengths[0] for mark, lengths in widths.items() if len(set(lengths)) == 1 and lengths[0] > 1}
+    headers = {mark: lengths[0] if lengths else 0 for mark, lengths in widths.items()}
     ranked = even or headers
     return max(ranked, key=lambda mark: ranked[mark])
 
 
 def _records(text: str, delimiter: str, complete: bool, *, limit: int, trim: bool = False) -> list[list[str]]:
     """Return the first whole records of a sample, without blank lines."""
-    found = []
+    records = []
     # A field that never ends stops the reader; the records before it still count.
     with suppress(csv.Error):
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=trim):
             if row:
-                found.append([cell.strip() for cell in row] if trim else row)
-            if len(found) > limit:
+                records.append([cell.strip() for cell in row] if trim else row)
+            if len(records) > limit:
                 break
         else:
             # The sample may end inside its last record.
-            found = found if complete else found[:-1]
-    return found[:limit]
+            records = records if complete else records[:-1]
+    return records[:limit]
 
 
 def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:

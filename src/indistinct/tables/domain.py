@@ -92,8 +92,8 @@ class Domain:
                 f"column {self.column!r} was read as {kind_of(column.type)}, but the recoding knows it as {self.kind}",
                 hint="read the new file with the same types as the first one",
             )
-        found = pc.index_in(_cast(column, self.values.type, self.column), value_set=self.values)
-        codes = pc.fill_null(found, -1).to_numpy() + (1 if self.missing else 0)
+        indices = pc.index_in(_cast(column, self.values.type, self.column), value_set=self.values)
+        codes = pc.fill_null(indices, -1).to_numpy() + (1 if self.missing else 0)
         absent = column.is_null().to_numpy()
         unseen = (codes < self.missing) & ~absent if self.missing else codes < 0
         if unseen.any():

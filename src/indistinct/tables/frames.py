@@ -153,13 +153,13 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 def categories_of(table: pa.Table) -> dict[str, ColumnLabels]:
     """Return the columns of a frame that are categories of texts, with their order if they have one."""
-    found = {}
+    labels = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         if isinstance(field.type, pa.DictionaryType) and is_text(field.type):
             values = column.chunk(0).dictionary.cast(pa.string()) if column.num_chunks else pa.array([], pa.string())
             order = tuple(text for text in values.to_pylist() if text is not None) if field.type.ordered else ()
-            found[field.name] = ColumnLabels(category=order)
-    return found
+            labels[field.name] = ColumnLabels(category=order)
+    return labels
 
 
 def index_columns(schema: pa.Schema) -> set[str]:

@@ -90,9 +90,9 @@ def refuse_loose_files(files: Iterable[Path]) -> None:
     """Raise `InputError` for Parquet files and folders that belong to a Delta, Iceberg or Hudi table."""
     known: dict[Path, str | None] = {}
     for path in files:
-        found = _lake_around(path, known) if may_hold_rows(path) or is_folder(path) else None
-        if found is not None:
-            raise loose_file(path, *found)
+        lake = _lake_around(path, known) if may_hold_rows(path) or is_folder(path) else None
+        if lake is not None:
+            raise loose_file(path, *lake)
 
 
 def loose_file(path: str | Path, folder: str | Path, kind: str) -> InputError:

@@ -157,10 +157,10 @@ def encoding_of_cut(encoding: str) -> str:
 
 def check_title(path: Path, text: str, marks: Sequence[str], reading: Reading) -> None:
     """Raise `InputError` if lines above the names are a title or comments; the error says how many lines to skip."""
-    found = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
-    if not found:
+    lines = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
+    if not lines:
         return
-    above = max(found, key=lambda each: each.width)
+    above = max(lines, key=lambda each: each.width)
     total = reading.skip_rows + above.lines
     several = f"{above.lines:,} lines of {path} are" if above.lines > 1 else f"the first line of {path} is"
     comment = f'they begin with a mark, leave out all such lines: --comment "{above.comment}"; else ' * bool(
@@ -241,8 +241,8 @@ def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: st
         said = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
         if sure:
             return (f"{path.name} {said}: check the delimiter",)
-        found = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
-        comments = f'leave out comments (--comment "{found}"), ' * (found is not None)
+        comment = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
+        comments = f'leave out comments (--comment "{comment}"), ' * (comment is not None)
         raise InputError(
             f"{path} {said}, which may part fields: whole records would be published as one value",
             hint=f"{comments}name the delimiter (--delimiter, delimiter=), leave out lines above the names "

@@ -301,13 +301,13 @@ def likely_notation(texts: pa.Array) -> Notation | None:
     for look, judge in ((DATE_LIKE, _dates), (NUMBER_LIKE, _numbers)):
         like = pc.match_substring_regex(texts, look)
         if _enough(pc.sum(like).as_py(), len(texts)):
-            found = judge(texts)
-            if found is not None:
+            notation = judge(texts)
+            if notation is not None:
                 break
     else:
-        found = None
-    signed = _signed_notation(texts) if found is None or found.strangers else None
-    return found if signed is None or (found and len(found.strangers) <= len(signed.strangers)) else signed
+        notation = None
+    signed = _signed_notation(texts) if notation is None or notation.strangers else None
+    return notation if signed is None or (notation and len(notation.strangers) <= len(signed.strangers)) else signed
 
 
 def _signed_notation(texts: pa.Array) -> Notation | None:

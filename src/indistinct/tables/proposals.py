@@ -53,21 +53,23 @@ class Proposal:
 
 def propose(table: Table) -> Proposal:
     """Return the table with all notations and NA strings declared that its columns show."""
-    table, found = _without_blanks(table), _Proposals()
+    table, proposals = _without_blanks(table), _Proposals()
     for name in table.columns:
         if name not in table.reading.named_columns and is_text(table.data[name].type):
-            _look_at_text(name, table.data[name], found)
-    _settle_grouped(table, found)
-    read = _read_again(table, _declare_notations(table, found), found)
+            _look_at_text(name, table.data[name], proposals)
+    _settle_grouped(table, proposals)
+    read = _read_again(table, _declare_notations(table, proposals), proposals)
     reading = read.reading
     for name in read.columns:
         if name not in table.reading.missing_in:
-            _look_at_values(name, read.data[name], found)
-    last = _read_again(read, _with_marks(read, reading, found), found)
-    unclear = tuple(name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, found))
+            _look_at_values(name, read.data[name], proposals)
+    last = _read_again(read, _with_marks(read, reading, proposals), proposals)
+    unclear = tuple(
+        name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, proposals)
+    )
     if unclear:
         last = open_table(last, reading=replace(last.reading, text=(*last.reading.text, *unclear)))
-    findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
+    findings = {name: tuple(proposals.findings[name]) for name in table.columns if name in proposals.findings}
     return Proposal(last, findings)
 
 

@@ -68,10 +68,10 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
             )
         return _of_one_kind(inside, f"the folder {path}")
     if glob.has_magic(text) and not path.exists():
-        found = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
-        if not found and looks_like_an_address(text):
+        paths = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
+        if not paths and looks_like_an_address(text):
             raise no_file(text)
-        return _of_one_kind(found, f"the pattern {text}")
+        return _of_one_kind(paths, f"the pattern {text}")
     refuse_loose_files([path])
     return (path,)
 
@@ -215,10 +215,10 @@ class HivePartitions:
 
     def by_values(self) -> dict[tuple[Any, ...], list[Path]]:
         """Return the files of each combination of values."""
-        found: dict[tuple[Any, ...], list[Path]] = {}
+        files: dict[tuple[Any, ...], list[Path]] = {}
         for path, values in self.values.items():
-            found.setdefault(values, []).append(path)
-        return found
+            files.setdefault(values, []).append(path)
+        return files
 
     def add(self, path: Path, table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
         """Return the rows of a file with the wanted partition columns added."""
@@ -240,11 +240,11 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
     written, where it is given.
     """
     root = root_of(source)
-    found = {path: _pairs_of(path, root) for path in files}
-    if not any(found.values()):
+    pairs_of_files = {path: _pairs_of(path, root) for path in files}
+    if not any(pairs_of_files.values()):
         return None
-    names = [name for name, _ in found[files[0]]]
-    for path, pairs in found.items():
+    names = [name for name, _ in pairs_of_files[files[0]]]
+    for path, pairs in pairs_of_files.items():
         if [name for name, _ in pairs] != names:
             raise InputError(
                 f"{path.name} lies in folders that name other columns than those of {files[0].name}",
@@ -257,7 +257,7 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
     kept = [place for place, name in enumerate(names) if name not in columns]
     if not kept:
         return None
-    texts = {path: [found[path][place][1] for place in kept] for path in files}
+    texts = {path: [pairs_of_files[path][place][1] for place in kept] for path in files}
     typed = [
         _typed([texts[path][index] for path in files], None if written is None else written.field(names[place]).type)
         for index, place in enumerate(kept)
@@ -311,8 +311,8 @@ def files_below(folder: Path) -> list[Path] | None:
         return inside
     if len(folders) < len(inside) or not all(is_partition(each.name) for each in folders):
         return None
-    found = [files_below(each) for each in folders]
-    return None if any(each is None for each in found) else [path for each in found for path in each or ()]
+    files = [files_below(each) for each in folders]
+    return None if any(each is None for each in files) else [path for each in files for path in each or ()]
 
 
 def folder_texts(source: Any, path: Path) -> str:

@@ -90,27 +90,27 @@ def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, p
     check_names([names[place] for place in kept], quote=False)
     if not published:
         _check_total(path, body)
-    found = {
+    sheets = {
         names[place]: _column(_without_marks([row[place] for row in body], framed_marks(names[place], reading)))
         for place in kept
     }
-    chosen = choose(list(found), columns)
+    chosen = choose(list(sheets), columns)
     left_out = left_out_words(width - len(kept), len(even) - 1 - len(body), valued=reading.nameless == "drop")
-    return Sheet(pa.table({name: found[name] for name in chosen}), left_out)
+    return Sheet(pa.table({name: sheets[name] for name in chosen}), left_out)
 
 
 def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
     """Return the cells of a sheet, from the first row with one."""
     with open_workbook(path) as book:
-        found = _sheet(path, book, sheet)
+        rows = _sheet(path, book, sheet)
         # A merged area has a value only in its first cell; the others would be missing.
-        merged = _count_merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
+        merged = _count_merged(path, rows.name) if rows.merged_cell_ranges is None else len(rows.merged_cell_ranges)
         if merged:
             raise InputError(
                 f"{path} has {merged} merged cells, which belong to no one row or column",
                 hint="take them apart in the workbook, and write the value into each cell",
             )
-        return found.to_python()
+        return rows.to_python()
 
 
 @contextmanager

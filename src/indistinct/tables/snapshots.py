@@ -61,18 +61,18 @@ def settle_snapshot(source: Any, reading: Reading) -> tuple[Any, Reading]:
     if kind not in OPENERS:
         raise hudi(folder)
     with _translate_errors(folder, kind):
-        found = OPENERS[kind](folder, reading.version)
-        origin = str(folder) if found.version is None else f"{folder} (version {found.version})"
-        blocks = (_as_declared(batch, found.schema) for batch in found.batches)
+        snapshot = OPENERS[kind](folder, reading.version)
+        origin = str(folder) if snapshot.version is None else f"{folder} (version {snapshot.version})"
+        blocks = (_as_declared(batch, snapshot.schema) for batch in snapshot.batches)
         copy = keep_copy(
             origin,
-            found.identity,
+            snapshot.identity,
             name=f"{PLAIN.sub('_', folder.resolve().name) or 'table'}.parquet",
-            write=lambda path: write_blocks(blocks, found.schema, path),
+            write=lambda path: write_blocks(blocks, snapshot.schema, path),
         )
     admit_copy(copy)
     _FOLDERS[copy] = folder
-    return copy, replace(reading, version=found.version)
+    return copy, replace(reading, version=snapshot.version)
 
 
 def _is_copy(source: Any) -> bool:

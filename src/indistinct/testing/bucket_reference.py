@@ -71,12 +71,12 @@ class Shown:
         >>> shown.probabilities({"sex": "F"}, "ill")
         {'flu': Fraction(2, 3), 'cold': Fraction(1, 3)}
         """
-        found: dict[Any, Fraction] = {}
+        chances: dict[Any, Fraction] = {}
         for share, bucket in zip(self.bucket_probabilities(t), self.buckets, strict=True):
             if share:
                 for s, part in self.distribution(t, bucket, name).items():
-                    found[s] = found.get(s, Fraction(0)) + share * part
-        return found
+                    chances[s] = chances.get(s, Fraction(0)) + share * part
+        return chances
 
     def strongest(self, tuples: Iterable[Row]) -> Fraction:
         """Return the largest p(t, s) over tuples, sensitive attributes and values; 0 if nothing is linked."""
@@ -110,7 +110,7 @@ def read_sliced(
 ) -> Shown:
     """Read a published table with a bucket column; `apart` has the sensitive values with counts, as in anatomy."""
     numbers = sorted({row[bucket] for row in table})
-    found = []
+    buckets = []
     for number in numbers:
         here = [row for row in table if row[bucket] == number]
         beside = [row for row in apart or () if row[bucket] == number for _ in repeat(None, row["count"])]
@@ -118,8 +118,8 @@ def read_sliced(
         for names in slices:
             source = beside if apart is not None and set(names) & set(sensitive) else here
             entries.append([{name: row[name] for name in names} for row in source])
-        found.append(entries)
-    return Shown(slices, sensitive, found)
+        buckets.append(entries)
+    return Shown(slices, sensitive, buckets)
 
 
 def read_multisets(table: Rows, *, sensitive: Sequence[str]) -> Shown:

@@ -245,14 +245,14 @@ class BucketEvidence:
 
     def rejoined(self) -> dict[tuple[str, ...], int]:
         """Return, for shared attributes of two slices, the number of rows that are unique on them in their bucket."""
-        found = {}
+        alone_rows = {}
         for join in self.links.joins if share_attributes(self.structure.slices) else ():
             parent = self.slices[join.parent]
             ids, _ = together([parent.units, *(parent.codes[name] for name in join.shared)], None, rows=0)
             alone = int((np.bincount(ids, weights=parent.counts) == 1).sum())
             if join.shared and alone:
-                found[join.shared] = alone
-        return found
+                alone_rows[join.shared] = alone
+        return alone_rows
 
     def row_slices(self) -> tuple[Slice, ...]:
         """Return slices that share no attribute: of those that do, the published rows, which agree with all of them.
@@ -274,14 +274,14 @@ class BucketEvidence:
 
         It is 0 where they are clearly few.
         """
-        found: dict[Key, int] = {}
+        counts: dict[Key, int] = {}
         for each in self.slices:
             names = [name for name in each.names if name not in self.structure.generalized]
             for name in names:
-                found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
+                counts[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
             if len(names) > 1:
-                found[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
-        return found
+                counts[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
+        return counts
 
     def preserved(self) -> int:
         """Return the number of rows of slices that differ from the original; generalized values are not compared."""

@@ -88,8 +88,8 @@ class Cover:
         span = self.size + 1
         owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         runs = np.searchsorted(owners * span + self.low, entries * span + codes, side="right") - 1
-        found = (runs >= self.indptr[entries]) & (codes >= 0) & (codes < span)
-        return found & (codes <= np.append(self.high, -1)[runs])
+        inside = (runs >= self.indptr[entries]) & (codes >= 0) & (codes < span)
+        return inside & (codes <= np.append(self.high, -1)[runs])
 
     def bits(self, size: int) -> Codes:
         """Return for each of `size` codes the entries that cover it, 64 of them in a word.
@@ -193,16 +193,16 @@ def pairs_of_cells(
     along = int(np.argmin([cover.lengths.mean() / max(size, 1) for cover, size in zip(covers, sizes, strict=True)]))
     low, high = covers[along].ends()
     order, by_code = np.argsort(low, kind="stable"), np.argsort(vectors[:, along], kind="stable")
-    codes, found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
+    codes, pairs_found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
     for start in range(0, classes, TOGETHER):
         some = order[start : start + TOGETHER]
         first = int(np.searchsorted(codes, low[some].min()))
         near = by_code[first : int(np.searchsorted(codes, high[some].max(), side="right"))]
         rows, places = _fitting(vectors[near], [cover.take(some) for cover in covers])
-        found.append(np.stack([near[rows], some[places]], axis=1))
+        pairs_found.append(np.stack([near[rows], some[places]], axis=1))
         if progress is not None:
             progress(min((start + TOGETHER) / classes, 1.0))
-    pairs = np.concatenate(found)
+    pairs = np.concatenate(pairs_found)
     pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
     return pairs[:, 0], pairs[:, 1].astype(np.int32)
 
@@ -210,7 +210,7 @@ def pairs_of_cells(
 def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
     """Return every pair of a vector and a class that covers it; a value of a column has a bit for each class."""
     covered = [cover.bits(int(vectors[:, j].max(initial=0)) + 1) for j, cover in enumerate(covers)]
-    step, found = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
+    step, blocks_of_pairs = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
     for start in range(0, len(vectors), step):
         block = vectors[start : start + step]
         fits = covered[0][block[:, 0]]
@@ -219,8 +219,8 @@ def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
         rows, words = np.nonzero(fits)
         single = np.unpackbits(fits[rows, words].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
         which, bit = np.nonzero(single)
-        found.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
-    pairs = np.concatenate(found)
+        blocks_of_pairs.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
+    pairs = np.concatenate(blocks_of_pairs)
     return pairs[:, 0], pairs[:, 1]
 
 

@@ -133,15 +133,15 @@ class Vocabulary:
     @cached_property
     def nodes_by_ends(self) -> dict[tuple[float, float], Node]:
         """The nodes of the hierarchy that are ranges, by their first and their last value."""
-        found: dict[tuple[float, float], Node] = {}
+        nodes: dict[tuple[float, float], Node] = {}
         kind = self.column.domain.values.type
         for text, node in self.nodes.items():
             if isinstance(text, str) and text != ROOT:
                 span = span_of((text,), self.kind, moments=self.moments)
                 if span is not None:
                     ends = first_inside(span, kind), last_inside(span, kind)
-                    found.setdefault(_ends_on_line(*ends), Node(*node))
-        return found
+                    nodes.setdefault(_ends_on_line(*ends), Node(*node))
+        return nodes
 
     @cached_property
     def numbers(self) -> Codes:
@@ -290,9 +290,9 @@ def _whole(column: QuasiColumn) -> Meaning:
 
 def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
     missing = 0 if vocabulary.column.domain.missing else None
-    found = {missing if text is None else vocabulary.code(text) for text in members}
-    known = sorted(code for code in found if code is not None)
-    return Members(tuple(known)) if len(known) == len(found) else None
+    codes = {missing if text is None else vocabulary.code(text) for text in members}
+    known = sorted(code for code in codes if code is not None)
+    return Members(tuple(known)) if len(known) == len(codes) else None
 
 
 def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = False) -> Span | None:
@@ -336,12 +336,12 @@ def count_named_values(labels: Sequence[str | None], counts: Sequence[int]) -> d
     >>> count_named_values(["{flu, missing}", "[a .. b]", "[20-25]", "flu", None], [1, 2, 3, 4, 5])
     {'flu': 5, 'a': 2, 'b': 2}
     """
-    found: dict[str, int] = {}
+    named_values: dict[str, int] = {}
     for label, count in zip(labels, counts, strict=True):
         for value in () if label is None else _named_values(label):
             if value is not None:
-                found[value] = found.get(value, 0) + count
-    return found
+                named_values[value] = named_values.get(value, 0) + count
+    return named_values
 
 
 def _named_values(label: str) -> tuple[str | None, ...]:

@@ -60,13 +60,13 @@ def algorithms_by_kind() -> dict[str, dict[str, str]]:
     >>> list(algorithms_by_kind())[0], list(algorithms_by_kind()["Chosen for you"])
     ('Chosen for you', ['auto'])
     """
-    found: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS.values(), OTHERS)}
+    groups: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS.values(), OTHERS)}
     added = {each.name: each.kind for each in EVERY_ALGORITHM.extensions() if each.kind is not None}
     for name, kind in {**EVERY_ALGORITHM.builtin, **added}.items():
         package = kind.__module__.split(".")
         group = KINDS.get(package[2], OTHERS) if package[:2] == ["indistinct", "algorithms"] else OTHERS
-        found[group][name] = title_of(name)
-    return {kind: names for kind, names in found.items() if names}
+        groups[group][name] = title_of(name)
+    return {kind: names for kind, names in groups.items() if names}
 
 
 def obstacles(algorithm: Algorithm, policy: Policy) -> tuple[list[str], list[str]]:

@@ -73,8 +73,8 @@ class Background:
             chore, self.waiting, self._since = self.running, tuple(rest), time.monotonic()
             self._touch()
             try:
-                found = await self._worker.run_politely(chore.task, *chore.arguments, **chore.options, **chore.later())
-                self._keep(chore, found)
+                result = await self._worker.run_politely(chore.task, *chore.arguments, **chore.options, **chore.later())
+                self._keep(chore, result)
             except StoppedError:
                 pass
             except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)

@@ -75,7 +75,7 @@ class PageFinding:
 
 def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:
     """Return findings on columns: those with identifying values, and those that no model protects."""
-    found = find_in_names(policy, looked, starter)
+    findings = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
@@ -83,7 +83,7 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
         pointing = column["points_at"]["quasi" if role is Role.QUASI else "other"]
         if pointing and role not in (Role.IDENTIFIER, Role.PERSON) and name not in policy.transformations:
             words = f"{name} holds {pointing}. Published values may name people."
-            found.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
+            findings.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
             continue
         if role not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
             continue
@@ -91,14 +91,14 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
         if is_nearly_unique(alone, rows):
             words = f"{name} is published unmodified, and {percent(column['unique_share'])} of the rows have a value "
             words += "that no other row has: who knows it finds the row."
-            found.append(PageFinding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
+            findings.append(PageFinding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
         elif name in unprotected:
-            found.append(
+            findings.append(
                 PageFinding(
                     f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column))
                 )
             )
-    return found
+    return findings
 
 
 def find_against_profile(policy: Policy, asked: Sequence[Model]) -> list[PageFinding]:
@@ -349,17 +349,17 @@ def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
 
 def _for_unmodified(known: Situation) -> Iterator[Remedy]:
     """Yield treatments of unmodified columns that reduce uniques to the limit of the profile."""
-    policy, found = known.policy, known.treatments
+    policy, treatments = known.policy, known.treatments
     limit = known.limits.get("published_uniques") or 0.0
 
     def settles(unique: int) -> bool:
-        return not exceeds(unique / max(found.members, 1), limit)
+        return not exceeds(unique / max(treatments.members, 1), limit)
 
     names = policy.schema.insensitive
     for name in names:
         yield from _coarser_ways(known, name, lambda way: settles(way.together))
     yield from _make_quasi(policy, names, known.looked, known.starter)
-    dropped = next((each for each, unique in found.dropped if settles(unique)), tuple(names))
+    dropped = next((each for each, unique in treatments.dropped if settles(unique)), tuple(names))
     yield from _drop_columns(policy, dropped, known.looked, known.starter)
 
 
@@ -417,12 +417,12 @@ def find_in_verdict(
 
     `treatments` are those that were counted on the rows of the release.
     """
-    found, offered = [], set[str]()
+    findings, offered = [], set[str]()
     known = Situation(policy, looked, starter, treatments or Treatments())
     for line in verdict.open:
         remedies = [each for each in remedies_for_line(line, known) if each.words not in offered]
         offered |= {each.words for each in remedies}
         said = words_of(line)
         words = f"{said[:1].upper()}{said[1:]}."
-        found.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
-    return found
+        findings.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
+    return findings

@@ -54,7 +54,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
     if policy is None:
         return []
     size = chosen["population_size"]
-    found = [
+    chores = [
         Chore(
             RISK,
             "Risk",
@@ -76,8 +76,8 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
         ),
     ]
     if policy.output.ledger is None and not session.refusals():
-        found.append(prepare_chore(session, made))
-    return found
+        chores.append(prepare_chore(session, made))
+    return chores
 
 
 def rows_of(made: Any) -> int:
@@ -186,8 +186,8 @@ def files_to_take(session: Session) -> dict[str, Path]:
     if made is None or session.policy is None or session.refusals() or check_release(session, made).running:
         return {}
     if session.is_fresh(PREPARED, key_of_files(session, made)):
-        found: dict[str, Path] = session.result(PREPARED)["downloads"]
-        return found
+        downloads: dict[str, Path] = session.result(PREPARED)["downloads"]
+        return downloads
     if writes_again(session.policy, made):
         return {}
     files = made["files"]

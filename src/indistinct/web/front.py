@@ -133,8 +133,8 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
     if log:
         powers = range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)
         digits = (1, 2, 5) if high < FEW_POWERS * low else (1,)
-        found = [digit * 10.0**power for power in powers for digit in digits]
-        return [each for each in found if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
+        positions = [digit * 10.0**power for power in powers for digit in digits]
+        return [each for each in positions if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
     if high <= low:
         return [low]
     rough = (high - low) / 5

@@ -123,9 +123,9 @@ class Guard:
         for cookies in _values(scope, b"cookie"):
             for each in cookies.split(";"):
                 name, _, value = each.strip().partition("=")
-                found = self._sessions.of(value) if name == self._cookie else None
-                if found is not None:
-                    return found
+                session = self._sessions.of(value) if name == self._cookie else None
+                if session is not None:
+                    return session
         return None
 
     async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:

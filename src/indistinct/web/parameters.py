@@ -55,8 +55,8 @@ def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
     ['choice', 'number']
     """
     hints = get_type_hints(kind)
-    found = (_parameter(each, hints[each.name], schema) for each in fields(kind))
-    return tuple(each for each in found if each is not None)
+    parameters = (_parameter(each, hints[each.name], schema) for each in fields(kind))
+    return tuple(each for each in parameters if each is not None)
 
 
 def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:

@@ -82,11 +82,11 @@ def fold_set(text: str) -> Entry:
     >>> fold_set("a → {a, b}"), fold_set("a → {a, b, c, d, e}").text
     ('a → {a, b}', 'a → 5 values')
     """
-    found = SET.search(text)
-    members = None if found is None else written_members(found[0])
-    if found is None or members is None or len(members) <= MAX_MEMBERS:
+    match = SET.search(text)
+    members = None if match is None else written_members(match[0])
+    if match is None or members is None or len(members) <= MAX_MEMBERS:
         return Own(text)
-    return Folded(f"{text[: found.start()]}{len(members):,} values", found[0])
+    return Folded(f"{text[: match.start()]}{len(members):,} values", match[0])
 
 
 def table_html(

@@ -50,24 +50,24 @@ def find_changes(before: Reading, after: Reading) -> list[str]:
 
 
 def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations:
-    found: Any
+    value: Any
     if key in TRUTHS:
-        found = bool(given)
+        value = bool(given)
     elif SETTINGS[key].kind is WHOLE:
-        found = _whole_number(key, str(given or "").strip())
+        value = _whole_number(key, str(given or "").strip())
     elif key not in LISTS:
-        found = given or None
+        value = given or None
     elif SETTINGS[key].kind is COLUMNS:
-        found = [line.strip() for line in str(given or "").splitlines() if line.strip()]
+        value = [line.strip() for line in str(given or "").splitlines() if line.strip()]
     else:
-        found = _by_column(str(given or ""), columns)
+        value = _by_column(str(given or ""), columns)
         if key == "missing":
-            found[EVERY] = ["", *found.get(EVERY, [])]
+            value[EVERY] = ["", *value.get(EVERY, [])]
         elif key == "types":
-            if EVERY in found:
+            if EVERY in value:
                 raise ParameterError("a type is one of a column", hint="write column = type, such as zipcode = text")
-            found = {name: each[0] for name, each in found.items()}
-    return {key: found}  # type: ignore[misc]
+            value = {name: each[0] for name, each in value.items()}
+    return {key: value}  # type: ignore[misc]
 
 
 def _whole_number(key: str, text: str) -> int | None:

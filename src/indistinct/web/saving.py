@@ -77,15 +77,17 @@ class Shelf:
 
     def entries(self) -> list[ShelfEntry]:
         """Return the saved jobs, the newest first; unreadable ones are skipped."""
-        found = []
+        shelf_entries = []
         for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
                 document = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
                 saved = (place / TOLD).stat().st_mtime
-                found.append(ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*"))))
+                shelf_entries.append(
+                    ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*")))
+                )
             except (OSError, ValueError, KeyError, TypeError, InputError):
                 continue
-        return sorted(found, key=lambda each: -each.saved)
+        return sorted(shelf_entries, key=lambda each: -each.saved)
 
     def take(self, key: str) -> tuple[SavedJob, Path | None]:
         """Return a saved job, and the path of the copy of its table, if there is one."""
@@ -146,10 +148,10 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
 def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
     """Return a part of an archive; one that inflates to more than it may is refused before it does."""
     with archive.open(name) as part:
-        found = part.read(most + 1)
-    if len(found) > most:
+        content = part.read(most + 1)
+    if len(content) > most:
         raise InputError("a part of this saved job is larger than it may be", hint="open its table and policy apart")
-    return found
+    return content
 
 
 def _texts(job: SavedJob) -> dict[str, str]:

@@ -216,8 +216,8 @@ class Session:
             return
         if key is not None and key != self.key:
             self.save()
-        found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
-        before = Before(self.policy, self.tables, self.name, found, self.key, decided=self.decided)
+        results = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
+        before = Before(self.policy, self.tables, self.name, results, self.key, decided=self.decided)
         self._before = [*self._before[-REMEMBERED + 1 :], before]
         self.decided = key is None
         self.key = key or self.key
@@ -263,10 +263,12 @@ class Session:
                 for name in SAVED:
                     self._found.pop(name, None)
                 self._found |= {name: each for name, each in before.found.items() if name in SAVED}
-            self.policy, self.tables, found = before.policy, before.tables, before.found
+            self.policy, self.tables, results = before.policy, before.tables, before.found
             self.name, self.decided = before.name, before.decided
-            kept = {name: each for name, each in found.items() if name not in SAVED}
-            self._found |= {name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(found)}
+            kept = {name: each for name, each in results.items() if name not in SAVED}
+            self._found |= {
+                name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(results)
+            }
             self._forget_failure()
             self.touch()
             self.save_soon()
@@ -277,8 +279,8 @@ class Session:
 
     def kept_releases(self) -> set[Path]:
         """Return the folders of the releases that can be restored: the current one, and some earlier ones."""
-        found = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
-        return {each["release"].value["files"]["table"].parent for each in found if "release" in each}
+        results = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
+        return {each["release"].value["files"]["table"].parent for each in results if "release" in each}
 
     def _forget_failure(self) -> None:
         """Forget how the last task failed: what it failed for was changed."""
@@ -431,8 +433,8 @@ class Session:
                     raise StoppedError
                 worker = self._workers[LONG]
                 run_it = worker.run_politely if polite else worker.run
-                found = await run_it(task, *arguments, **(options or {}))
-                more = then(found)
+                result = await run_it(task, *arguments, **(options or {}))
+                more = then(result)
                 if inspect.isawaitable(more):
                     await more
             except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)

@@ -161,8 +161,8 @@ def k_asked(models: tuple[Model, ...]) -> int | None:
 
 def _link_risk(made: Mapping[str, Any]) -> float | None:
     """Return the largest probability with which a person is linked to a sensitive value."""
-    found = [each["achieved"].get("p") for each in made["models"]]
-    return max((each for each in found if each is not None), default=None)
+    chances = [each["achieved"].get("p") for each in made["models"]]
+    return max((each for each in chances if each is not None), default=None)
 
 
 def _of(some: int | None, everybody: int | None) -> str:

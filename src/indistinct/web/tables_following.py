@@ -43,13 +43,13 @@ def chores_for_tables(session: Session) -> list[Chore]:
         return []
     rows = sum(each["rows"] for each in (session.result(LOOK) or {}).values())
     about = key_of_known_rows(job.policy)
-    found = [Chore(KNOWN_ROWS, "Risk by known rows", about, assess_known_rows, (about,), seconds=2 + rows / 50_000)]
+    chores = [Chore(KNOWN_ROWS, "Risk by known rows", about, assess_known_rows, (about,), seconds=2 + rows / 50_000)]
     if made is not None:
         arguments = (job.policy, made["folder"], tables_policy_text(job.policy, session.folder))
-        found.append(
+        chores.append(
             Chore(JUDGED, "Risk and report", made["folder"], judge_tables, arguments, seconds=4 + rows / 20_000)
         )
-    return found
+    return chores
 
 
 def follow_tables(session: Session) -> None:

@@ -41,9 +41,9 @@ class TablesJob:
 
 def known_rows(policy: LinkedPolicy) -> dict[str, Known]:
     """Return how many rows an attacker may know, of each table and list column for which that matters."""
-    found: dict[str, Known] = {each.name: each.knows or 0 for each in policy.events if each.is_counted}
+    known: dict[str, Known] = {each.name: each.knows or 0 for each in policy.events if each.is_counted}
     people = policy.people
-    return found | {list_name(people.name, each.column): each.knows for each in people.lists}
+    return known | {list_name(people.name, each.column): each.knows for each in people.lists}
 
 
 def role_of(table: LinkedTable, column: str) -> str:

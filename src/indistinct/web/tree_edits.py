@@ -57,10 +57,10 @@ def groups_of(rows: Rows, level: int) -> tuple[Group, ...]:
     >>> groups_of((("flu", "infection", "*"), ("ulcer", "ulcer", "*")), 1)
     (Group(label='infection', members=('flu',)), Group(label='ulcer', members=('ulcer',)))
     """
-    found: dict[str, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for row in rows:
-        found.setdefault(row[level], {})[row[level - 1]] = None
-    return tuple(Group(label, tuple(members)) for label, members in found.items())
+        groups.setdefault(row[level], {})[row[level - 1]] = None
+    return tuple(Group(label, tuple(members)) for label, members in groups.items())
 
 
 def put(rows: Rows, members: Collection[str], *, level: int, group: str) -> Rows:

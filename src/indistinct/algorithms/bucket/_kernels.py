@@ -238,7 +238,7 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
     low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
     width = np.empty(attributes, dtype=np.float64)
     rows = np.zeros(parts.max() + 1 if parts.size else 1, dtype=np.int64)
-    found = np.zeros(len(links[-1]), dtype=np.int64)
+    groups = np.zeros(len(links[-1]), dtype=np.int64)
     tally = np.empty(BINS, dtype=np.int64)
     spare = np.empty(len(order), dtype=order.dtype)
     stack = [(0, len(order))]
@@ -254,8 +254,8 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
             if cut >= 0:
                 middle = split_order(ranks, order, start, stop, axis, cut, spare)
                 checks += 1
-                left = is_diverse(links, l, order, start, middle, rows, found)
-                if left and is_diverse(links, l, order, middle, stop, rows, found):
+                left = is_diverse(links, l, order, start, middle, rows, groups)
+                if left and is_diverse(links, l, order, middle, stop, rows, groups):
                     break
                 middle = start
             width[axis] = -1.0

@@ -26,16 +26,16 @@ def partition_attributes(
     """
     _check_number(columns, names)
     free = list(range(len(names)))
-    found: list[list[int]] = []
+    columns_so_far: list[list[int]] = []
     if alpha is not None:
         _check_alpha(alpha, len(names), sensitive=len(sensitive), columns=columns)
-        found = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
-        taken = {index for column in found for index in column}
+        columns_so_far = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
+        taken = {index for column in columns_so_far for index in column}
         free = [index for index in free if index not in taken]
     if free:
-        clusters = cluster_medoids(1 - correlation[free][:, free], columns - len(found))
-        found += [[free[item] for item in cluster] for cluster in clusters]
-    return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, found)))
+        clusters = cluster_medoids(1 - correlation[free][:, free], columns - len(columns_so_far))
+        columns_so_far += [[free[item] for item in cluster] for cluster in clusters]
+    return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, columns_so_far)))
 
 
 def share_by_correlation(
@@ -162,13 +162,13 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
 
 def _around_sensitive(correlation: Floats, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
     free = [index for index in range(len(correlation)) if index not in sensitive]
-    found = []
+    clusters = []
     for own in sensitive:
         nearest = np.argsort(-correlation[own, free], kind="stable")
         partners = [free[item] for item in nearest[: alpha - 1]]
         free = [index for index in free if index not in partners]
-        found.append([own, *partners])
-    return found
+        clusters.append([own, *partners])
+    return clusters
 
 
 def cluster_medoids(distances: Floats, count: int) -> tuple[tuple[int, ...], ...]:

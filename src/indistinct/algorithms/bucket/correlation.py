@@ -32,8 +32,8 @@ def put_into_bins(line: Codes, bins: int = 10) -> Codes:
     if span == 0:
         return np.zeros(len(places), dtype=np.int64)
     # Multiplying first keeps whole numbers whole, so that a place on the border of two bins is not rounded below it.
-    found = np.floor((places - places.min()) * bins / span).astype(np.int64)
-    return np.unique(np.minimum(found, bins - 1), return_inverse=True)[1].astype(np.int64)
+    bins_of_values = np.floor((places - places.min()) * bins / span).astype(np.int64)
+    return np.unique(np.minimum(bins_of_values, bins - 1), return_inverse=True)[1].astype(np.int64)
 
 
 def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:

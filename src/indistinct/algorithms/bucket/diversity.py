@@ -134,17 +134,17 @@ class DiversityCheck:
 
         Log weights are taken relative to the largest of each cell, so that none overflows.
         """
-        found = []
+        linked = []
         largest = np.full(len(cells), -np.inf)
         for bucket in buckets:
             places = np.searchsorted(cells, bucket.matching)
             inside = places < len(cells)
             inside[inside] = cells[places[inside]] == bucket.matching[inside]
-            found.append((places[inside], inside))
+            linked.append((places[inside], inside))
             largest[places[inside]] = np.maximum(largest[places[inside]], bucket.weight[inside])
         total = np.zeros(len(cells))
         mass = [np.zeros((len(cells), len(histogram.reference))) for histogram in self.links.histograms]
-        for bucket, (places, inside) in zip(buckets, found, strict=True):
+        for bucket, (places, inside) in zip(buckets, linked, strict=True):
             weight = np.exp(bucket.weight[inside] - largest[places])
             total[places] += weight
             for part, shares in zip(mass, bucket.shares, strict=True):
@@ -159,7 +159,7 @@ class DiversityCheck:
         """Return a bucket with what it links to those of the `candidates` cells that match it."""
         links = self.links
         weights = links.weights[cells]
-        matching, weight, found = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
+        matching, weight, buckets = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
         for place in range(links.values.shape[1]):
             known, inverse = np.unique(links.values[cells, place], return_inverse=True)  # mostly a few cells
             counts = np.bincount(inverse, weights=weights)
@@ -167,10 +167,10 @@ class DiversityCheck:
             at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             matching &= known[at] == wanted
             weight += np.log(counts[at] / float(weights.sum()))
-            found.append((inverse, counts, at))
+            buckets.append((inverse, counts, at))
         shares = []
         for place, histogram in zip(links.places, links.histograms, strict=True):
-            inverse, counts, at = found[place]
+            inverse, counts, at = buckets[place]
             inside = histogram.take(cells)
             counted = np.zeros((len(counts), len(histogram.reference)))
             np.add.at(counted, (inverse[inside.owners()], inside.codes), inside.counts)

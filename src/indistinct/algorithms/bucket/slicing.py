@@ -270,12 +270,12 @@ class Slicing(Bucketization):
         pieces = Pieces.of(problem.frequencies)
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
         columns = [_codes_in_bins(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
-        found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
-        slices = self._cluster(problem, names, found, sensitive, count=count, l=l)
+        correlated = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
+        slices = self._cluster(problem, names, correlated, sensitive, count=count, l=l)
         most = problem.frequencies.rows / ROWS_A_VALUE
         distinctive = [name for name in names if len(by_name[name].domain) > most]
         return share_by_correlation(
-            names, found, slices, sensitive=sensitive, distinctive=distinctive, overlap=self.overlap
+            names, correlated, slices, sensitive=sensitive, distinctive=distinctive, overlap=self.overlap
         )
 
     def _cluster(

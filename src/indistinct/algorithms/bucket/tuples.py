@@ -102,7 +102,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
     width, tally = np.empty(attributes), np.empty(_kernels.BINS, dtype=np.int64)
     order, counts = cells.astype(np.int64), weights.astype(np.int64)
     _kernels.measure_widths(lines, order, 0, len(order), low, high, width)
-    found = []
+    splits = []
     axis = _kernels.widest(width)
     while axis >= 0:
         cut = _kernels.choose_cut(
@@ -110,10 +110,10 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
         )
         if cut >= 0:
             left = lines.ranks[cells, axis] <= cut
-            found.append((cells[left], cells[~left]))
+            splits.append((cells[left], cells[~left]))
         width[axis] = -1.0
         axis = _kernels.widest(width) if rules.every else -1
-    return found
+    return splits
 
 
 def _models_hold(problem: Problem, links: TupleLinks, rules: Rules, cells: Codes) -> bool:

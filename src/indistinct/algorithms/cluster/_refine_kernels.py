@@ -228,7 +228,7 @@ def summarize_class(units, charges, state, c):
 @inner
 def _count_values(units, charges, state, c, j):
     """Return the number of distinct values of a column in a class."""
-    found, few, base = 0, state.members[c] <= FEW, charges.offset[j]
+    distinct, few, base = 0, state.members[c] <= FEW, charges.offset[j]
     state.known[-1] += 1
     u = state.head[c]
     while u != NONE:
@@ -237,12 +237,12 @@ def _count_values(units, charges, state, c, j):
             v = state.head[c]
             while v != u and units.ranks[v, j] != rank:
                 v = state.after[v]
-            found += v == u
+            distinct += v == u
         elif state.known[base + rank] != state.known[-1]:
             state.known[base + rank] = state.known[-1]
-            found += 1
+            distinct += 1
         u = state.after[u]
-    return found
+    return distinct
 
 
 @inner

@@ -130,8 +130,8 @@ class MDAV(Algorithm):
             by_cell = np.empty(len(vectors), dtype=np.int32)
             by_cell[pieces.cells] = pieces.class_ids
             return ByCell(columns, vectors, by_cell, values)
-        found = pieces.in_order()
-        return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
+        ordered = pieces.in_order()
+        return ByRow(columns, vectors, ordered.cells, ordered.joint, ordered.class_ids, ordered.counts, values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,8 +228,8 @@ class Points:
                 self.space, numbers, codes, self.sizes, left, k, whole, state, marks, pieces, PAIRS_PER_REPORT
             )
             progress(1 - marks[ROWS] / total)
-        found = pieces[:, : marks[PIECES]]
-        return Pieces(block[found[0]], None, found[1].copy(), found[2].astype(np.int32))
+        labels = pieces[:, : marks[PIECES]]
+        return Pieces(block[labels[0]], None, labels[1].copy(), labels[2].astype(np.int32))
 
     def _scratch(self) -> tuple[Codes, Codes]:
         """Return scratch arrays for rows by column and category, and by level and node."""

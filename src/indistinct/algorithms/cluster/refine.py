@@ -129,8 +129,8 @@ class Refine(Algorithm):
             begun.append((each, assignment, LocalSearch(problem, assignment, metric=metric)))
         start, before, search = min(begun, key=lambda each: each[2].cost())
         search.run(seconds=self.seconds, rounds=self.rounds)
-        found = search.recoding()
-        after = assign(problem.frequencies, found)
+        refined = search.recoding()
+        after = assign(problem.frequencies, refined)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
-        return found if good and not problem.model.violations(after.classes).any() else start
+        return refined if good and not problem.model.violations(after.classes).any() else start

@@ -80,10 +80,10 @@ def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
 
 def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
     """Return a raw value below each node of the hierarchy."""
-    found = np.ones(len(nodes), dtype=np.int64)
+    leaf_counts = np.ones(len(nodes), dtype=np.int64)
     for level, leaves in enumerate(column.taxonomy.leaves if column.taxonomy is not None else ()):
-        found[levels == level] = leaves[nodes[levels == level]]
-    return found
+        leaf_counts[levels == level] = leaves[nodes[levels == level]]
+    return leaf_counts
 
 
 def _published_column(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:

@@ -73,11 +73,11 @@ class TopDown(Algorithm):
         space = ClusterSpace(problem)
         self.require_whole(problem)
         if problem.model.traits.sizes_only:
-            found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
+            parts = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
         else:
-            found = specialize_by_model(space, again=self.respecialize_remainder)
+            parts = specialize_by_model(space, again=self.respecialize_remainder)
         problem.progress(0.7)
-        return recoding_of(space, found.pieces, by_row=True)
+        return recoding_of(space, parts.pieces, by_row=True)
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> ClusterParts:
@@ -142,12 +142,12 @@ class Leaving:
     @cached_property
     def watched(self) -> dict[Key, Mask]:
         """For each key, which codes the model protects."""
-        found: dict[Key, Mask] = {}
+        masks: dict[Key, Mask] = {}
         histograms = self.space.problem.frequencies.classes.histograms
         for part in self.model.parts():
             for key in part.keys:
-                found[key] = found.get(key, False) | part.protects(histograms[key])
-        return found
+                masks[key] = masks.get(key, False) | part.protects(histograms[key])
+        return masks
 
     def rarity(self, kinds: Codes, rest: Codes) -> Codes:
         """Return how often the protected values of each joint code already occur in the remainder."""

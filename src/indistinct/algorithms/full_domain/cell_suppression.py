@@ -144,8 +144,8 @@ class CellSuppression(Algorithm):
         if self._optimal:
             importance = self.importance or problem.importance
             return find_fewest_stars(problem, importance, nodes=self.nodes, seconds=self.seconds, spec=self)
-        found = self.beginning().find(problem)
-        if found.node is None:
+        recoding = self.beginning().find(problem)
+        if recoding.node is None:
             raise ParameterError.of(
                 "CellSuppression",
                 "start",
@@ -153,7 +153,7 @@ class CellSuppression(Algorithm):
                 hint=f"use one of {', '.join(STARTS)}",
             )
         space = FullDomain(problem)
-        levels = tuple(found.node[column.name] for column in space.columns)
+        levels = tuple(recoding.node[column.name] for column in space.columns)
         outliers = Outliers(space, levels, self.importance or problem.importance)
         outliers.place()
         dropped = outliers.dropped_members()
@@ -207,8 +207,8 @@ class Outliers:
             tuple(self.importance.of(column.name) for column in self.space.columns),
             problem.model,
         )
-        found = place_units(units, counters=problem.counters, progress=problem.progress)
-        self.stars[outside], self.kept[outside] = found.stars & found.placed[:, None], found.placed
+        placement = place_units(units, counters=problem.counters, progress=problem.progress)
+        self.stars[outside], self.kept[outside] = placement.stars & placement.placed[:, None], placement.placed
 
     @property
     def free(self) -> list[int]:

@@ -177,13 +177,13 @@ def _groups(table: StarTable, useful: Codes, mask: tuple[int, ...]) -> list[Code
     rows = np.bincount(ids, weights=table.counts[useful], minlength=groups)
     order = np.argsort(ids, kind="stable")
     ends = np.cumsum(np.bincount(ids, minlength=groups))
-    found = []
+    cells_by_set = []
     for group in np.flatnonzero(rows >= table.k).tolist():
         cells = useful[order[ends[group - 1] if group else 0 : ends[group]]]
         inside = table.values[cells]
         if all((inside[:, j] != inside[0, j]).any() for j in mask):
-            found.append(cells)
-    return found
+            cells_by_set.append(cells)
+    return cells_by_set
 
 
 def _least_extra(extra: Codes, counts: Codes, k: int) -> int:
@@ -240,20 +240,20 @@ def _start_of(table: StarTable, space: FullDomain) -> StarSolution:
     small = np.flatnonzero(table.counts < table.k)
     if not len(small):
         return StarSolution(whole, table.counts, stars, dropped)
-    found = place_units(
+    placement = place_units(
         units_of(small, table.counts[small]),
         counters=problem.counters,
         progress=lambda share: problem.progress(0.2 * share),
     )
-    stars[small], dropped[small] = found.stars, ~found.placed
+    stars[small], dropped[small] = placement.stars, ~placement.placed
     if int(table.counts[dropped].sum()) > table.budget:
         stars, dropped = _join_rest(table, stars, dropped), np.zeros_like(dropped)
     starts = [StarSolution(whole, table.counts, stars, dropped)]
     lent = lend_rows(table)
     if lent is not None:
         units = units_of(lent.cells, lent.counts)
-        found = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
-        starts.append(_join_equal_pieces(StarSolution(lent.cells, lent.counts, found.stars, lent.dropped)))
+        placement = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
+        starts.append(_join_equal_pieces(StarSolution(lent.cells, lent.counts, placement.stars, lent.dropped)))
     return min((each for each in starts if is_valid(table, each)), key=table.cost)
 
 
@@ -362,9 +362,9 @@ def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float |
     if not complete:
         enter("searching: too large for a proof")
         nodes = min(nodes, DEFAULT_NODES_UNPROVEN) if nodes else DEFAULT_NODES_UNPROVEN
-    found, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
-    if found is not None and table.cost(found) < best:
-        start, best = found, table.cost(found)
+    solution, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
+    if solution is not None and table.cost(solution) < best:
+        start, best = solution, table.cost(solution)
     return start, _proof(table, best, min(reached, best) if complete else bound, count)
 
 
@@ -434,13 +434,13 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
     owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
     shown, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
     used, gone = np.flatnonzero(shown), np.flatnonzero(dropped)
-    found = StarSolution(
+    solution = StarSolution(
         np.concatenate([patterns.cells[used], gone]),
         np.concatenate([shown[used], dropped[gone].astype(np.int64)]),
         np.concatenate([patterns.stars[owners[used]], np.zeros((len(gone), table.values.shape[1]), dtype=bool)]),
         np.concatenate([np.zeros(len(used), dtype=bool), np.ones(len(gone), dtype=bool)]),
     )
-    return (found if is_valid(table, found) else None), bound, count
+    return (solution if is_valid(table, solution) else None), bound, count
 
 
 def is_valid(table: StarTable, found: StarSolution) -> bool:

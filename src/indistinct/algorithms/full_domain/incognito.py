@@ -86,7 +86,7 @@ class Incognito(AllNodes):
         candidates = {
             _node(width, {column: level}) for column in range(width) for level in range(space.lattice.shape[column])
         }
-        found: list[set[Node]] = []
+        survivors: list[set[Node]] = []
         for size in range(1, width + 1):
             before, done = problem.counters["checks"], size - 1
 
@@ -94,12 +94,12 @@ class Incognito(AllNodes):
                 problem.progress((done + share) / width)
 
             search = BreadthFirst(space, self.marking, self._roots(space, candidates, cube), report=report)
-            found.append(search.search(candidates))
+            survivors.append(search.search(candidates))
             problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
             problem.progress(size / width)
             if size < width:
-                candidates = prune_candidates(join_survivors(found[-1], size), found[-1])
-        return found
+                candidates = prune_candidates(join_survivors(survivors[-1], size), survivors[-1])
+        return survivors
 
     def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
         """Return the function that gives the frequency set of a node without a failed specialization."""

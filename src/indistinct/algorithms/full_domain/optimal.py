@@ -263,12 +263,12 @@ class LatticeSearch:
 
     def _floors(self, places: Codes) -> Floats:
         """Return lower bounds of nodes, given what is known about their suppression."""
-        found = np.empty(len(places))
+        bounds = np.empty(len(places))
         for start in range(0, len(places), 1 << 17):
             part = places[start : start + (1 << 17)]
             nodes = np.stack(np.unravel_index(part, self.space.lattice.shape), axis=1)
-            found[start : start + len(part)] = self.objective.floors(nodes, self.least.reshape(-1)[part])
-        return found
+            bounds[start : start + len(part)] = self.objective.floors(nodes, self.least.reshape(-1)[part])
+        return bounds
 
     def _chain(self, start: Node):  # type: ignore[no-untyped-def]
         """Yield nodes of a chain from `start` to the top by bisection.
@@ -402,10 +402,10 @@ class _LatticeWalk:
 def _offsets(sizes: list[list[int]]) -> Codes:
     """Return where each table of each column begins; a column's last entry is the end of its last table."""
     width = max((len(column) for column in sizes), default=0) + 1
-    found, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
+    offsets, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
     for j, column in enumerate(sizes):
         for place, size in enumerate(column):
-            found[j, place] = at
+            offsets[j, place] = at
             at += size
-        found[j, len(column) :] = at
-    return found
+        offsets[j, len(column) :] = at
+    return offsets

@@ -94,5 +94,5 @@ class SubtreeCut:
 def group_equal(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
     """Group equal words; return (group of each word, word of each group, rows of each group)."""
     class_ids = np.empty(len(words), dtype=np.int32)
-    found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
-    return class_ids, found[:, 0].astype(np.int64), sizes
+    labels, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
+    return class_ids, labels[:, 0].astype(np.int64), sizes

@@ -241,13 +241,13 @@ class Specialization:
         owners = np.empty(int(parts.max()) + 1, dtype=np.int64)
         owners[parts] = owner
         words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
-        _, found, sizes = group_equal(words, self.counts[cells])
+        _, labels, sizes = group_equal(words, self.counts[cells])
         # Combinations that only the population has are no class of the release.
-        found, sizes = found[sizes > 0], sizes[sizes > 0]
-        places = owners[found % len(owners)]
+        labels, sizes = labels[sizes > 0], sizes[sizes > 0]
+        places = owners[labels % len(owners)]
         np.minimum.at(after, places, sizes)
         if self.algorithm.siblings:
-            rest = self.sizes[found // len(owners)] - sizes
+            rest = self.sizes[labels // len(owners)] - sizes
             alone = np.array([candidate.child is None for candidate in self.candidates])[places]
             kept = (rest > 0) & ~alone
             np.minimum.at(after, places[kept], rest[kept])

@@ -90,15 +90,15 @@ def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value | None:
     """Return the value with the largest share of rows in classes that break the model, None if all are suppressed."""
     frequencies = cut.space.problem.frequencies
     outside = np.where(cut.broken[cut.class_ids], frequencies.counts, 0)
-    found: list[tuple[float, float, Value]] = []
+    candidates: list[tuple[float, float, Value]] = []
     for j, height in enumerate(cut.space.lattice.heights):
         there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))
         if (cut.levels[j] >= height).all():
             continue
         share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
         code = int(np.lexsort((rows[j], -share))[0])
-        found.append((-float(share[code]) / cut.space.weights[j], float(rows[j][code]), (j, code)))
-    return min(found)[2] if found else None
+        candidates.append((-float(share[code]) / cut.space.weights[j], float(rows[j][code]), (j, code)))
+    return min(candidates)[2] if candidates else None
 
 
 def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:

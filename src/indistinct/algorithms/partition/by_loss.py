@@ -100,8 +100,8 @@ class LossSearch:
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
-        found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
-        arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
+        division = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
+        arrays = (chosen, division.order, division.middles, division.ends, division.members, division.sizes)
 
         def one(first: int, last: int) -> None:
             orders = self.orders(parts.starts[first : last + 1])
@@ -109,7 +109,7 @@ class LossSearch:
             _cut_order_kernels.divide(*where, self.costs.fields, self.costs.trees, orders, *arrays)
 
         spread_parts(one, parts, self.work)
-        return found
+        return division
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
         """Return the loss of both sides for every candidate of a run of parts."""

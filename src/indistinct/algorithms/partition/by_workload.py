@@ -136,15 +136,15 @@ class _Search:
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
-        found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
-        arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
+        division = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
+        arrays = (chosen, division.order, division.middles, division.ends, division.members, division.sizes)
 
         def one(first: int, last: int) -> None:
             where = (parts.items, parts.starts, first, last, self.ranks, self.counts, self.smallest)
             _kernels.divide(*where, self.width, self.candidates, self._work(), self.ends, *arrays)
 
         spread_parts(one, parts, self.work)
-        return found
+        return division
 
     def _work(self) -> Any:
         """Return a thread's scratch arrays."""
@@ -186,11 +186,11 @@ def _by_rank(boxes: Boxes, columns: Sequence[QuasiColumn]) -> Boxes:
 
 def _queries_of_cells(boxes: Boxes, ranks: Codes) -> Codes:
     """Return which queries count each cell, as bits of words."""
-    found = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
+    masks = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
     for place, accepted in enumerate(boxes.accepted):
         if accepted is not None:
-            found &= _words(accepted.T)[ranks[:, place]]
-    return found
+            masks &= _words(accepted.T)[ranks[:, place]]
+    return masks
 
 
 def _truths(boxes: Boxes, ranks: Codes, counts: Codes) -> Codes:

@@ -241,20 +241,20 @@ class Mondrian(Algorithm):
             return self._partition(problem, layout, ranks, classes)
 
         if self.missing == "pattern":
-            found = partition_by_pattern(problem.columns, ranks, classes, model=problem.model, find=find)
+            partition = partition_by_pattern(problem.columns, ranks, classes, model=problem.model, find=find)
         else:
-            found = find(ranks, classes)
+            partition = find(ranks, classes)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,
-            found.ranks,
-            class_ids=found.class_ids,
-            counts=found.counts,
-            classes=found.cuts.classes,
+            partition.ranks,
+            class_ids=partition.class_ids,
+            counts=partition.counts,
+            classes=partition.cuts.classes,
             style=Style(self.extent, self.numeric, self.trees),
-            regions=found.cuts.bounds(layout.sizes) if self.extent == "region" else None,
+            regions=partition.cuts.bounds(layout.sizes) if self.extent == "region" else None,
         )
-        return ByRegion(columns, found.cuts, values)
+        return ByRegion(columns, partition.cuts, values)
 
     @property
     def weighs_cuts(self) -> bool:

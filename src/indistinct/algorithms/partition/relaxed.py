@@ -23,10 +23,10 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) 
     held, weights = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
     held[:cells], weights[:cells] = np.arange(cells), counts
     spare = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
-    found = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    arrays = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     keys = np.empty(buffer, dtype=np.uint64)
-    written, _ = _relaxed_kernels.partition_relaxed(ranks, held, weights, cells, k, layout.arrays, spare, keys, found)
-    return Pieces(found[0][:written], None, found[1][:written], found[2][:written]).in_order()
+    written, _ = _relaxed_kernels.partition_relaxed(ranks, held, weights, cells, k, layout.arrays, spare, keys, arrays)
+    return Pieces(arrays[0][:written], None, arrays[1][:written], arrays[2][:written]).in_order()
 
 
 def halve_by_rounds(

@@ -63,9 +63,9 @@ def partition_strictly(
     if model.traits.sizes_only:
         return partition_by_size(ranks, classes.sizes, layout=layout, k=model.smallest)
     if is_large(MAX_CELLS_IN_ROUNDS * len(ranks)):
-        found = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
-        if found is not None:
-            return found
+        partition = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
+        if partition is not None:
+            return partition
     ranks = np.ascontiguousarray(ranks)
     cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
     return Partition(cuts, ranks, cuts.locate(ranks), classes.sizes)
@@ -87,11 +87,11 @@ def partition_by_test(
     rows = np.insert(packed, packed.shape[1] - 1, np.arange(len(packed)), axis=1)
     own: Counter[str] = Counter()
     try:
-        found = _partition(rows, _Rule(layout, model.smallest, test), own)
+        tree = _partition(rows, _Rule(layout, model.smallest, test), own)
     except _UndecidedError:
         return None
     counters.update(own)
-    return found
+    return tree
 
 
 def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
@@ -105,8 +105,8 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     for grain in finer:
         runs = list(pairwise([0, *tree.stops.tolist()]))
         largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
-        found = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
-        tree = graft_subtrees(tree, dict(zip(largest_first, found, strict=True)))
+        subtrees = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
+        tree = graft_subtrees(tree, dict(zip(largest_first, subtrees, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])

@@ -134,10 +134,10 @@ def _from_files(
         table = _apply_declarations(opened, duckdb, memory)
         return replace(table, files=files, stamps=stamps)
     with require_unchanged(stamps):
-        found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
-        table = _spool_cells(found, duckdb, memory)
+        blocks = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
+        table = _spool_cells(blocks, duckdb, memory)
     table = replace(table, reading=reading, files=files, stamps=stamps)
-    return replace(table, left_out=found.left_out, samples=found.samples(), notes=found.notes)
+    return replace(table, left_out=blocks.left_out, samples=blocks.samples(), notes=blocks.notes)
 
 
 def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
@@ -149,8 +149,8 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
     ):
         return table
     with require_unchanged(table.stamps):
-        found = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
-        made = _spool_cells(found, duckdb, memory)
+        blocks = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
+        made = _spool_cells(blocks, duckdb, memory)
     return replace(made, reading=reading, files=table.files, stamps=table.stamps)
 
 

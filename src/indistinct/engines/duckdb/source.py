@@ -115,11 +115,11 @@ class DuckTable(SourceDetails):
     def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each."""
         if self.parquet and columns:
-            found = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
-            if found is None and self.by_class:
-                found = gathered_groups(self.batches(columns, size=FEW_ROWS), columns)
-            if found is not None:
-                return found
+            coded = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
+            if coded is None and self.by_class:
+                coded = gathered_groups(self.batches(columns, size=FEW_ROWS), columns)
+            if coded is not None:
+                return coded
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
         names = ", ".join(map(quote_name, columns))
         grouped = self.query(f"SELECT {names}, count(*) AS {quote_name(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
@@ -255,18 +255,18 @@ class ColumnCodes:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def _of_chunk(self, chunk: pa.DictionaryArray) -> Codes:
-        found = chunk.dictionary
-        known = found.slice(0, 0) if self.values is None else self.values
-        places = pc.index_in(found, value_set=known)
-        new = found.filter(pc.and_(places.is_null(), found.is_valid()))
+        dictionary = chunk.dictionary
+        known = dictionary.slice(0, 0) if self.values is None else self.values
+        places = pc.index_in(dictionary, value_set=known)
+        new = dictionary.filter(pc.and_(places.is_null(), dictionary.is_valid()))
         if len(new):
             known = pa.concat_arrays([known, new.unique()])
-            places = pc.index_in(found, value_set=known)
+            places = pc.index_in(dictionary, value_set=known)
         self.values = known
-        if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(found) > FEW * len(chunk)):
+        if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(dictionary) > FEW * len(chunk)):
             raise TooManyValuesError
         codes = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
-        return codes[pc.fill_null(chunk.indices, len(found)).to_numpy(zero_copy_only=False)]
+        return codes[pc.fill_null(chunk.indices, len(dictionary)).to_numpy(zero_copy_only=False)]
 
     def decode(self, codes: Codes, kind: pa.DataType) -> pa.Array:
         """Return the values of codes, text as a dictionary."""
@@ -316,7 +316,7 @@ def coded_groups(
     names = ", ".join(reader.schema.names)
     query = f"SELECT {names}, count(*) AS {NUMBER} FROM coded GROUP BY ALL"  # noqa: S608
     try:
-        found = connection.from_arrow(reader).query("coded", query).to_arrow_table()
+        grouped = connection.from_arrow(reader).query("coded", query).to_arrow_table()
     except duckdb.Error:
         if isinstance(words.failure, TooManyValuesError):
             return None
@@ -327,9 +327,9 @@ def coded_groups(
     for place, name in enumerate(columns):
         first = place // TOGETHER * TOGETHER
         shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - place)
-        own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
+        own = (grouped[f"w{place // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
-    return ValueGroups(pa.table(arrays), found[NUMBER].to_numpy())
+    return ValueGroups(pa.table(arrays), grouped[NUMBER].to_numpy())
 
 
 def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> ValueGroups | None:
@@ -338,7 +338,7 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
     Where equal rows lie together, a group is in one batch, or in two that follow each other. DuckDB, which does not
     know that, would keep every text of every group in its own memory, beyond which it cannot go.
     """
-    tables, counts, rows, found = [], [], 0, 0
+    tables, counts, rows, total = [], [], 0, 0
     for batch in batches:
         plain = [_one_chunk(plain_column(name, batch[name])) for name in columns]
         try:
@@ -346,8 +346,8 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
         except pa.ArrowNotImplementedError:
             return None
         grouping = group_rows([each.indices.to_numpy() for each in coded], [len(each.dictionary) for each in coded])
-        rows, found = rows + len(batch), found + len(grouping)
-        if found > MAX_SHARE_OF_GROUPS * rows:
+        rows, total = rows + len(batch), total + len(grouping)
+        if total > MAX_SHARE_OF_GROUPS * rows:
             return None
         firsts = pa.array(grouping.first)
         tables.append(_in_codes(pa.table([each.take(firsts) for each in plain], names=list(columns))))

@@ -76,9 +76,9 @@ def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes
 def gather(codes: Codes, order: Codes, used: Codes) -> Codes:
     """Return codes in an order, and mark those that occur."""
     if not is_large(len(order)):
-        found: Codes = codes[order]
-        used[found] = True
-        return found
+        gathered: Codes = codes[order]
+        used[gathered] = True
+        return gathered
     out = empty_large(len(order), codes.dtype)
     _gather(codes, order, out, used)
     return out

@@ -41,11 +41,11 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
         raise InputError("the table has no rows", hint="check that this is the right file")
     lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
     alone = dict(zip(request.alone, lonely, strict=True))
-    found = published_columns_of(source.data, request)
+    singled_out = published_columns_of(source.data, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
         grouping = Grouping(row_numbers(source.rows), np.array([0, source.rows]))
-        return Counted((), whole, alone=alone, singled_out=found), grouping
+        return Counted((), whole, alone=alone, singled_out=singled_out), grouping
     names = require_columns(request, source.columns)
     columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
@@ -63,7 +63,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
     quasi_domains = tuple(c.domain for c in quasi)
-    return Counted(quasi_domains, frequencies, domains, groupings, population, alone, alike, found), grouping
+    return Counted(quasi_domains, frequencies, domains, groupings, population, alone, alike, singled_out), grouping
 
 
 def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:

@@ -158,8 +158,8 @@ class DatabaseSession:
         """Raise the error for the SQLSTATE of a driver error; its text may quote cells and is shown on request only."""
         state = getattr(error, "sqlstate", None) or _state_in(str(error)) or ""
         known = {**STATES, **STATES_OF_SOURCE} if self.failure is InputError else STATES
-        found = (known.get(part) for part in (state, state[:3], state[:2]))
-        what, hint = next((each for each in found if each), (f"it failed (SQLSTATE {state or 'unknown'})", None))
+        entries = (known.get(part) for part in (state, state[:3], state[:2]))
+        what, hint = next((each for each in entries if each), (f"it failed (SQLSTATE {state or 'unknown'})", None))
         raise self.failure(
             f"{self.address}: {what}",
             hint=hint or "the log of the server says more",
@@ -209,8 +209,8 @@ def _state_in(said: str) -> str | None:
 
 def _words(error: Exception) -> str:
     """Return the sentence of the server, without the statement around it."""
-    found = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
-    return found[1].strip() if found else type(error).__name__
+    match = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
+    return match[1].strip() if match else type(error).__name__
 
 
 def _import_adbc() -> Any:

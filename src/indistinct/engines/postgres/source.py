@@ -192,8 +192,8 @@ class PostgresTable(SourceDetails):
         if self.name is None:
             return None
         sql = "SELECT obj_description(to_regclass($1), 'pg_class') AS comment"
-        found: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
-        return found
+        text: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
+        return text
 
     def _wanted(self, columns: Sequence[str]) -> tuple[PostgresColumn, ...]:
         known = {column.name: column for column in self.fields}
@@ -230,17 +230,17 @@ def open_relation(session: DatabaseSession, relation: str, reading: Reading | No
 
 def resolve_name(session: DatabaseSession, name: str) -> str:
     """Return the name of a table, as SQL writes it, with its schema; raise if there is none that may be read."""
-    found = session.query(RESOLVED, (name,)).to_pylist()
-    if not found:
+    matches = session.query(RESOLVED, (name,)).to_pylist()
+    if not matches:
         raise InputError(
             f"{session.address} has no table {name}",
             hint='name it as in SQL, such as clinic.visits or clinic."Visits"',
         )
-    if not found[0]["readable"]:
+    if not matches[0]["readable"]:
         raise InputError(
             f"{session.address}: the user may not read {name}", hint=f"ask for GRANT SELECT ON {name} TO the user"
         )
-    return f"{quote_name(found[0]['schema'])}.{quote_name(found[0]['name'])}"
+    return f"{quote_name(matches[0]['schema'])}.{quote_name(matches[0]['name'])}"
 
 
 def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:

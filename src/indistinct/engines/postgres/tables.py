@@ -98,8 +98,8 @@ class StagedRelease:
 
     def _comment(self, table: str, text: str) -> None:
         """Let the server itself quote the text, which a statement of this kind takes no parameter for."""
-        found = self.session.query(COMMENT, (self._place(table), text))
-        self.session.run(found["statement"][0].as_py())
+        result = self.session.query(COMMENT, (self._place(table), text))
+        self.session.run(result["statement"][0].as_py())
 
     def _place(self, table: str) -> str:
         return f"{quote_name(self.schema)}.{quote_name(table)}"
@@ -168,8 +168,8 @@ def _check_target(
 
 def existing(session: DatabaseSession, place: str) -> str | None:
     """Return the comment of a table, None if there is no such table."""
-    found = session.query(EXISTING, (place,))["comment"].to_pylist()
-    return (found[0] or "") if found else None
+    comments = session.query(EXISTING, (place,))["comment"].to_pylist()
+    return (comments[0] or "") if comments else None
 
 
 def further_tables(comment: str | None) -> tuple[str, ...]:
@@ -215,10 +215,10 @@ def _type_to_send(name: str, kind: pa.DataType) -> pa.DataType:
         return pa.date32()
     if pa.types.is_time(kind):
         return pa.time64("us")
-    found = WIDENED.get(kind, kind)
-    if found not in TYPES:
+    widened = WIDENED.get(kind, kind)
+    if widened not in TYPES:
         raise OutputError(
             f"column {name!r} has the type {kind}, for which PostgreSQL has no plain one",
             hint="turn it into text, a number or a date first, or write a file",
         )
-    return found
+    return widened

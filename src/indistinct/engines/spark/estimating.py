@@ -96,7 +96,7 @@ def smallest_words(known: Sequence[Smallest], batch: pa.Table) -> list[Smallest]
 def merge_smallest(several: Sequence[Sequence[Smallest]]) -> list[Smallest]:
     """Merge the states of several tasks."""
     first, *others = several
-    found = list(first)
+    merged = list(first)
     for other in others:
-        found = [mine.plus(theirs.words) for mine, theirs in zip(found, other, strict=True)]
-    return found
+        merged = [mine.plus(theirs.words) for mine, theirs in zip(merged, other, strict=True)]
+    return merged

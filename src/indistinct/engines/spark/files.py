@@ -132,11 +132,11 @@ def split_pieces(pieces: Sequence[FilePiece], tasks: int) -> tuple[FilePiece, ..
     To reach its rows a task decodes those before them, which takes a tenth of the time that counting them does.
     """
     times = -(-tasks // max(len(pieces), 1))
-    found = []
+    file_pieces = []
     for piece in pieces:
         ends = np.linspace(0, piece.rows, max(min(times, piece.rows // BATCH), 1) + 1).astype(int).tolist()
-        found += [replace(piece, first=start, rows=end - start) for start, end in pairwise(ends)]
-    return tuple(found)
+        file_pieces += [replace(piece, first=start, rows=end - start) for start, end in pairwise(ends)]
+    return tuple(file_pieces)
 
 
 def find_pieces(
@@ -167,11 +167,11 @@ def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
     metadata = file.metadata.metadata or {}
     if any(key in metadata for key in OTHER_CALENDAR) or metadata.get(VERSION, b"4").startswith((b"1.", b"2.")):
         return False
-    found = file.schema_arrow
-    kinds = {field.name: field.type for field in found}
+    stored = file.schema_arrow
+    kinds = {field.name: field.type for field in stored}
     physical = {file.schema.column(number).physical_type for number in range(len(file.schema))}
     return (
-        len(kinds) == len(found.names) == len(file.schema)  # each name once, and no column inside another
+        len(kinds) == len(stored.names) == len(file.schema)  # each name once, and no column inside another
         and "INT96" not in physical
         and all(field.name in kinds and _same_values(kinds[field.name], field.type) for field in wanted)
     )
@@ -204,9 +204,9 @@ def _with_ones(table: pa.Table) -> pa.Table:
 
 def unite_parcels(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the combinations of values that came together, each once; parts of parcels add up to how many there are."""
-    _, found = unpack_parcels(batches)
-    if found is not None:
-        united = unite_groups([found])
+    _, rows = unpack_parcels(batches)
+    if rows is not None:
+        united = unite_groups([rows])
         for place, batch in enumerate(pack_table(united, part=0)):
             yield batch.set_column(0, PART, pa.array([0 if place else len(united)], pa.int32()))
 

@@ -269,8 +269,8 @@ class WrittenTable(SparkTable):
 
     def look_at_stretches(self, columns: Sequence[str], look: Look) -> list[Any]:
         """Run `look` on stretches of rows in workers; no row is sent to the driver."""
-        found: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
-        return found
+        findings: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
+        return findings
 
 
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:

@@ -73,8 +73,8 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     with shorten_errors("publish rows"):
         collected = frame.toArrow()
     # Parts ascend with classes; the parcels of one come in their order.
-    _, found = unpack_parcels(collected.sort_by(PART).to_batches())
-    return schema.empty_table() if found is None else as_read(found, schema)
+    _, table = unpack_parcels(collected.sort_by(PART).to_batches())
+    return schema.empty_table() if table is None else as_read(table, schema)
 
 
 def _write(job: "_Job", arranged: Any, writing: PublishedForm, path: Path) -> None:
@@ -109,10 +109,10 @@ def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> 
 def _take_file(written: Path, target: Path, rows: int) -> None:
     """Move a file that a worker wrote, which the driver must see as the worker left it."""
     try:
-        found = pq.read_metadata(written).num_rows
+        rows_written = pq.read_metadata(written).num_rows
     except (OSError, pa.ArrowException):
-        found = None
-    if found != rows:
+        rows_written = None
+    if rows_written != rows:
         raise OutputError(
             "what a worker of Spark wrote is not there for the driver",
             hint="choose a path that driver and workers share",

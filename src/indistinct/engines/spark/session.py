@@ -116,8 +116,8 @@ def java_version(java: str) -> int | None:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', output)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match[1]) if match else None
 
 
 def most_bytes(session: Any) -> int:
@@ -133,8 +133,8 @@ def driver_bytes(session: Any) -> int:
 
 
 def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
-    return 1 << 30 if found is None else int(found[1]) * UNITS[found[2]]
+    match = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
+    return 1 << 30 if match is None else int(match[1]) * UNITS[match[2]]
 
 
 @contextmanager

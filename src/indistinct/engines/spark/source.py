@@ -95,10 +95,10 @@ class SparkTable(SourceDetails):
                 parcels = self._of_pieces(pieces.count, columns).toArrow()
             else:
                 parcels = self._united_parcels(pieces)
-        _, found = unpack_parcels(parcels.to_batches())
-        if found is None:
+        _, table = unpack_parcels(parcels.to_batches())
+        if table is None:
             return ValueGroups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
-        united = unite_groups([found])
+        united = unite_groups([table])
         counts = united[NUMBER].to_numpy()
         return ValueGroups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
 
@@ -116,9 +116,9 @@ class SparkTable(SourceDetails):
         counted = self._of_pieces(lambda numbers: pieces.count_by_part(numbers, parts), columns)
         kept = part_frame(counted, parts).mapInArrow(unite_parcels, PARCELS_OF_SPARK).persist()
         try:
-            found = kept.agg(functions.sum(PART)).collect()[0][0] or 0
-            if found > most:
-                raise too_many(found, most)
+            parts_used = kept.agg(functions.sum(PART)).collect()[0][0] or 0
+            if parts_used > most:
+                raise too_many(parts_used, most)
             return kept.toArrow()
         finally:
             kept.unpersist()
@@ -143,9 +143,9 @@ class SparkTable(SourceDetails):
             return grouped.toArrow()
         kept = grouped.persist()
         try:
-            found = kept.count()
-            if found > most:
-                raise too_many(found, most)
+            rows = kept.count()
+            if rows > most:
+                raise too_many(rows, most)
             return kept.toArrow()
         finally:
             kept.unpersist()

@@ -139,8 +139,8 @@ class Locating:
             yield from pack_parts(self._carried(rows, keys, groups, contents), parts)
 
     def _group(self, rows: pa.Table) -> Codes:
-        found = self.finder.find(rows)
-        return found if self.entries is None else self.entries[found]
+        group_ids = self.finder.find(rows)
+        return group_ids if self.entries is None else self.entries[group_ids]
 
     def _carried(self, rows: pa.Table, keys: Codes, groups: Codes, contents: Codes | None) -> pa.Table:
         columns = {KEY: pa.array(keys)}

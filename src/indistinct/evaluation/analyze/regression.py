@@ -393,9 +393,9 @@ def _fit_ranges(names: Sequence[str], design: Floats, bounds: RangedColumn) -> R
     def loss(parameters: Floats) -> float:
         return -float(_log_likelihood(parameters, scaled, low, high, exact).sum())
 
-    found = minimize(loss, begin, jac=lambda at: -_gradient(at, scaled, low, high, exact), method="BFGS")
-    covariance = np.linalg.inv(approx_hess(found.x, loss))[:-1, :-1] * spread**2 / np.outer(scale, scale)
-    estimates = found.x[:-1] * spread / scale
+    fitted = minimize(loss, begin, jac=lambda at: -_gradient(at, scaled, low, high, exact), method="BFGS")
+    covariance = np.linalg.inv(approx_hess(fitted.x, loss))[:-1, :-1] * spread**2 / np.outer(scale, scale)
+    estimates = fitted.x[:-1] * spread / scale
     if "Intercept" in names:
         estimates[list(names).index("Intercept")] += center
     elif center:

@@ -156,12 +156,12 @@ def _lines(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
 
 def _interval(kind: Kind, estimate: float, error: float, freedom: float = np.inf) -> Interval:
     """Return the interval of a figure; correlations are on Fisher's scale, shares stay between 0 and 1."""
-    found = interval_of(float(estimate), float(error), float(freedom))
+    interval = interval_of(float(estimate), float(error), float(freedom))
     if kind == "correlation":
-        return Interval(*(float(np.tanh(each)) for each in (found.estimate, found.low, found.high)))
+        return Interval(*(float(np.tanh(each)) for each in (interval.estimate, interval.low, interval.high)))
     if kind == "table":
-        return Interval(found.estimate, max(found.low, 0.0), min(found.high, 1.0), found.error)
-    return found
+        return Interval(interval.estimate, max(interval.low, 0.0), min(interval.high, 1.0), interval.error)
+    return interval
 
 
 def _estimate(
@@ -187,12 +187,12 @@ def _estimate(
     figure: Callable[[Floats, Floats], tuple[float, float]] = _mean if question.kind == "mean" else _median
     order = np.argsort(groups, kind="stable")
     ends = np.searchsorted(groups[order], np.arange(len(labels) + 1))
-    found = {}
+    estimates = {}
     for index, name in enumerate(labels):
         members = order[ends[index] : ends[index + 1]]
         if len(members) > 1:
-            found[name] = figure(numbers[members], share[members])
-    return found
+            estimates[name] = figure(numbers[members], share[members])
+    return estimates
 
 
 def _group(
@@ -262,11 +262,11 @@ def _correlations(
         raise ParameterError("a correlation needs more than three rows")
     covariance = np.cov(table, aweights=share)
     deviation = np.sqrt(np.diag(covariance))
-    found = {}
+    estimates = {}
     for first in range(len(table)):
         for second in range(first + 1, len(table)):
             scale = deviation[first] * deviation[second]
             ratio = 0.0 if scale == 0 else covariance[first, second] / scale
             z = float(np.arctanh(np.clip(ratio, -1 + 1e-12, 1 - 1e-12)))
-            found[f"{question.columns[first]}, {question.columns[second]}"] = (z, 1 / float(np.sqrt(size - 3)))
-    return found
+            estimates[f"{question.columns[first]}, {question.columns[second]}"] = (z, 1 / float(np.sqrt(size - 3)))
+    return estimates

@@ -102,12 +102,12 @@ class AssessedTable:
     @property
     def stars(self) -> Mask:
         """Mark suppressed cells: a matrix of classes × quasi-identifiers."""
-        counted, found = self.evidence.counted, []
+        counted, masks = self.evidence.counted, []
         for names in self.columns.values():
             place = counted.frequencies.names.index(names[0])
             star = counted.domains[place].code_of_text(ROOT) if len(names) == 1 else None
-            found.append(counted.frequencies.vectors[:, place] == (-1 if star is None else star))
-        return np.stack(found, axis=1)
+            masks.append(counted.frequencies.vectors[:, place] == (-1 if star is None else star))
+        return np.stack(masks, axis=1)
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

@@ -95,18 +95,18 @@ def _risk(classes: Classes, threshold: Fraction) -> RiskAfter:
 
 def taxonomies_of_values(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, Taxonomy]:
     """Return the hierarchies that cover all values of their columns, bound to these values."""
-    found = {}
+    taxonomies = {}
     for domain in domains:
         if domain.column in hierarchies:
             with suppress(InputError):  # labels of a release are not the values that a hierarchy was made for
-                found[domain.column] = hierarchies[domain.column].bind(domain)
-    return found
+                taxonomies[domain.column] = hierarchies[domain.column].bind(domain)
+    return taxonomies
 
 
 def taxonomies_of_labels(domains: Sequence[Domain], originals: Mapping[str, Taxonomy]) -> dict[str, Taxonomy]:
     """Return hierarchies over published labels, for columns whose labels are all of one level."""
-    found = {domain.column: _above(domain, originals.get(domain.column)) for domain in domains}
-    return {name: taxonomy for name, taxonomy in found.items() if taxonomy is not None}
+    taxonomies = {domain.column: _above(domain, originals.get(domain.column)) for domain in domains}
+    return {name: taxonomy for name, taxonomy in taxonomies.items() if taxonomy is not None}
 
 
 def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:

@@ -34,5 +34,5 @@ def smallest_combinations(classes: Classes, labels: ClassLabels) -> tuple[Smalle
     sizes: Sequence[int] = [
         size for size in range(1, min(LARGEST, columns) + 1) if comb(columns, size) * len(classes) <= WORK
     ]
-    found = [(size, SubsetAnonymity(k=1, size=size).achieved(shown)) for size in sizes if classes.rows]
-    return tuple(SmallestCombination(size, comb(columns, size), int(each["k"])) for size, each in found)
+    achieved = [(size, SubsetAnonymity(k=1, size=size).achieved(shown)) for size in sizes if classes.rows]
+    return tuple(SmallestCombination(size, comb(columns, size), int(each["k"])) for size, each in achieved)

@@ -32,7 +32,7 @@ def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
 
     Columns with the role identifier or person are left out: another line judges that they are published.
     """
-    found = {}
+    shares = {}
     try:
         for name, values, counts in _distinct_values(table):
             role, kind = Role.QUASI if name in table.shows.quasi else None, kind_of(values.type)
@@ -41,10 +41,10 @@ def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
             patterns = patterns_of(kind, shown, weights, rows=int(counts.sum()))
             pattern = identifying_pattern(name, patterns, role)
             if pattern is not None:
-                found[name] = pattern
+                shares[name] = pattern
     except InputError:  # a column with more distinct values than an engine gives
         return None
-    return found
+    return shares
 
 
 def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]:
@@ -79,7 +79,7 @@ def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Code
 def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tuple[pa.Array, Codes]]:
     """Return the distinct values of columns that were counted already, where they are few enough to look at all."""
     counted = table.evidence.counted
-    found: dict[str, tuple[pa.Array, Codes]] = {}
+    values: dict[str, tuple[pa.Array, Codes]] = {}
     cells, histograms = counted.frequencies, counted.frequencies.classes.histograms
     for name in names:
         if name in cells.names:
@@ -91,8 +91,8 @@ def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tup
         domain = counted.known[name]
         if len(domain) <= MAX_TEXTS_JUDGED:
             rows = np.bincount(codes, weights=weights, minlength=len(domain)).astype(np.int64)[int(domain.missing) :]
-            found[name] = domain.values.filter(pa.array(rows > 0)), rows[rows > 0]
-    return found
+            values[name] = domain.values.filter(pa.array(rows > 0)), rows[rows > 0]
+    return values
 
 
 def _columns_that_may_point(source: Source) -> Iterator[str]:

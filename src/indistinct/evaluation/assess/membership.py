@@ -246,11 +246,11 @@ def _matching(tuples: Codes, index: _Index) -> Codes:
     before = starts_of([len(cover.low) for cover in covers])
     runs = np.stack([cover.indptr + start for cover, start in zip(covers, before, strict=False)])
     low, high = (np.concatenate([getattr(cover, end) for cover in covers]) for end in ("low", "high"))
-    found = np.zeros(len(tuples), dtype=np.int64)
+    counts = np.zeros(len(tuples), dtype=np.int64)
     lists = (index.holder_starts, index.holders)
-    kernels.count_matching(np.ascontiguousarray(arranged[rows]), *lists, runs, low, high, found)
-    matching = np.empty_like(found)
-    matching[rows] = found
+    kernels.count_matching(np.ascontiguousarray(arranged[rows]), *lists, runs, low, high, counts)
+    matching = np.empty_like(counts)
+    matching[rows] = counts
     return matching
 
 
@@ -285,8 +285,8 @@ def _products(index: _Index) -> Codes:
     for cover, size in zip(index.covers, index.sizes, strict=True):
         value_starts, (_, values) = starts_of(cover.lengths), cover.written_out()
         if span * int(size) > WORDS:
-            found, ranks = distinct_with_places(words)
-            words, span = ranks.astype(np.uint64), len(found)
+            products, ranks = distinct_with_places(words)
+            words, span = ranks.astype(np.uint64), len(products)
         lengths = np.diff(starts) * np.diff(value_starts)
         out = np.empty(int(lengths.sum()), dtype=np.uint64)
         kernels.extend_products(words, starts, values.astype(np.uint64), value_starts, np.uint64(size), out)
@@ -311,8 +311,8 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     """
     words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
     fakes = draws[~np.isin(words[len(tuples) :], words[: len(tuples)])]
-    found = _matching(fakes, index)
-    shares, originals = 1.0 / found, len(matching)
+    matches = _matching(fakes, index)
+    shares, originals = 1.0 / matches, len(matching)
     most = max(total - float(matching.sum()), 0.0)
     fake = most * float(shares.mean()) if len(shares) else 0.0
     error = DEVIATIONS * most * float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else most
@@ -328,7 +328,7 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
         exact=False,
         interval=(originals + low, originals + high),
         matching_original=_histogram(matching),
-        matching_fake=_histogram(found, shares * (most / max(len(shares), 1))),
+        matching_fake=_histogram(matches, shares * (most / max(len(shares), 1))),
         unique_original=int((matching == 1).sum()),
         mean_matching_original=float(matching.mean()) if originals else 0.0,
         mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
@@ -444,10 +444,10 @@ def _classes(opened: Published, _quasi_only: bool, _limit: int) -> tuple[tuple[C
         return (nothing,) * len(counted.domains), np.full_like(counted.frequencies.vectors, -1)
     columns = columns_of(counted.domains, hierarchies)
     names = [name for each in columns for name in output_names(source.columns, each.name, schema)]
-    found = opened.groups(tuple(names))
+    groups = opened.groups(tuple(names))
     if source.in_memory is None and opened.memory is not None:
-        _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
-    covers = cover_of(found.table, columns, schema=schema)
+        _require_room(len(groups.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
+    covers = cover_of(groups.table, columns, schema=schema)
     return covers, counted.frequencies.vectors
 
 

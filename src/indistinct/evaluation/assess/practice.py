@@ -208,24 +208,24 @@ def _singling_out(
 
     An attacker who knows a unique sensitive value finds the member too; whether one knows it, no table says.
     """
-    found: Status
+    status: Status
     own = [name for name, alone in own_values.items() if alone]
     if uniques:
-        found, note = _status(False), "members who are alone in their class"
+        status, note = _status(False), "members who are alone in their class"
     elif published is not None and (published.least or not own):
-        found = "failed" if published.least else "passed" if not published.most else "not checkable"
+        status = "failed" if published.least else "passed" if not published.most else "not checkable"
         columns = ", ".join(map(repr, published.columns))
         note = f"members who are unique on the unmodified columns that are not sensitive, with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
-        found, note = (
+        status, note = (
             "not checkable",
             f"no member is unique in its class, but some are by their value of the sensitive {columns}",
         )
     else:
-        found, note = _status(True), "members who are alone in their class"
+        status, note = _status(True), "members who are alone in their class"
     value = uniques or (0 if published is None else published.least)
-    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, found, WP216, float(value), note)
+    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, status, WP216, float(value), note)
 
 
 def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:

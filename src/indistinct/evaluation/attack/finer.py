@@ -80,20 +80,20 @@ def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None
     """
     cells, classes = _fitting(shown, progress)
     rows, left = shown.cells.counts, shown.classes.sizes.astype(np.int64).copy()
-    found = np.full(len(rows), -1, dtype=np.int64)
+    class_of_cell = np.full(len(rows), -1, dtype=np.int64)
     while len(cells):
         options = np.bincount(cells, minlength=len(rows))
         possible = np.bincount(classes, weights=rows[cells], minlength=len(left))
         certain = (options[cells] == 1) | (possible == left)[classes]
         if not certain.any():
             break
-        found[cells[certain]] = classes[certain]
+        class_of_cell[cells[certain]] = classes[certain]
         np.subtract.at(left, classes[certain], rows[cells[certain]])
-        open_pairs = (found[cells] < 0) & (left[classes] >= (rows[cells] if whole else 1))
+        open_pairs = (class_of_cell[cells] < 0) & (left[classes] >= (rows[cells] if whole else 1))
         cells, classes = cells[open_pairs], classes[open_pairs]
-    held = found >= 0
-    settled = np.bincount(found[held], weights=rows[held], minlength=len(left)) == shown.classes.sizes
-    return found, settled
+    held = class_of_cell >= 0
+    settled = np.bincount(class_of_cell[held], weights=rows[held], minlength=len(left)) == shown.classes.sizes
+    return class_of_cell, settled
 
 
 def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
@@ -226,7 +226,7 @@ def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
 
 def judge(shown: ShownClasses, claims: list[Claims], *, whole: bool, progress: Progress | None = None) -> Judged:
     """Judge claims against the original; classes whose rows are not known are skipped."""
-    found, settled = settle(shown, whole=whole, progress=progress)
+    class_of_cell, settled = settle(shown, whole=whole, progress=progress)
     sizes, cells, claimed, right, chance, unjudged = shown.classes.sizes, [], [], [], 0.0, 0
     for each in claims:
         coarse = shown.coarse(each.column)
@@ -234,7 +234,7 @@ def judge(shown: ShownClasses, claims: list[Claims], *, whole: bool, progress: P
         unjudged += int(sizes[coarse & ~settled].sum())
         own = each.those(settled[each.classes])
         claimed.append(int(own.rows.sum()))
-        right.append(int(true_rows(shown, own, found).sum()))
+        right.append(int(true_rows(shown, own, class_of_cell).sum()))
         chance += float(rows_by_chance(sizes[own.classes], own.chance, own.rows).sum())
     names = tuple(shown.columns[each.column].name for each in claims)
     return Judged(names, tuple(cells), tuple(claimed), tuple(right), chance, unjudged)

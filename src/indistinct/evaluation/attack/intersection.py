@@ -140,13 +140,13 @@ def _find_out(
             certain |= (_common(beliefs[0], beliefs[1]) == 1) & (beliefs[0].entries_of(own) >= 0)
             for known in beliefs:
                 alone |= (known.number[known.vector_of_row] == 1) & (known.entries_of(own) >= 0)
-    found = attacked & (few | certain)
+    disclosed = attacked & (few | certain)
     details: dict[str, object] = {
         "below_k": crowd.tally(attacked, few).successes,
         "one_value": crowd.tally(attacked, certain).successes,
         "smallest": int(sizes[attacked & (sizes > 0)].min(initial=np.iinfo(np.int64).max)) if few.any() else None,
     }
-    return _FoundOut(attacked, found), alone & attacked, details
+    return _FoundOut(attacked, disclosed), alone & attacked, details
 
 
 def _shows(target: Target, name: str) -> bool:

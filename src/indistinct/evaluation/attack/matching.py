@@ -144,12 +144,12 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
 
 def _shared(evidence: BucketEvidence) -> list[Slice]:
     """Return the shared attributes of each two joined slices."""
-    found = []
+    shared = []
     for join in evidence.links.joins:
         parent = evidence.slices[join.parent]
         if join.shared:
-            found.append(Slice(parent.units, {name: parent.codes[name] for name in join.shared}, parent.counts))
-    return found
+            shared.append(Slice(parent.units, {name: parent.codes[name] for name in join.shared}, parent.counts))
+    return shared
 
 
 _READERS: Mapping[Unit, Callable[[Target, str | None], Groups]] = {"class": _classes, "bucket": _of_buckets}
@@ -271,20 +271,22 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
     joined = [_Joined(vectors[name], cover=cover) for name, cover in groups.covers.items() if name in vectors]
     joined += [_join_slice(each, vectors) for each in groups.slices if set(each.codes) & set(vectors)]
     size = len(grouping)
-    indptr, found = _covering(joined, len(groups), size, progress)
+    indptr, groups_of_rows = _covering(joined, len(groups), size, progress)
     owners = np.repeat(np.arange(size), np.diff(indptr))
-    weights = groups.sizes[found].astype(np.float64)
+    weights = groups.sizes[groups_of_rows].astype(np.float64)
     if not groups.linked:
-        weights = weights / groups.whole[found]
+        weights = weights / groups.whole[groups_of_rows]
         for each in joined:
             if each.slice is not None and each.slice is not groups.own:
-                counts = _counts(each.slice, each.entries, each.people[owners], found, len(groups))
-                weights *= counts / groups.whole[found]
+                counts = _counts(each.slice, each.entries, each.people[owners], groups_of_rows, len(groups))
+                weights *= counts / groups.whole[groups_of_rows]
         for part in groups.shared:  # both slices counted what they share
             if set(part.codes) & set(vectors):
                 own = _join_slice(part, vectors)
-                weights *= groups.whole[found] / _counts(part, own.entries, own.people[owners], found, len(groups))
-    return Matches(grouping.group_ids(), indptr, found, weights)
+                weights *= groups.whole[groups_of_rows] / _counts(
+                    part, own.entries, own.people[owners], groups_of_rows, len(groups)
+                )
+    return Matches(grouping.group_ids(), indptr, groups_of_rows, weights)
 
 
 _NO_ENTRIES: Codes = np.zeros(0, dtype=np.int64)
@@ -315,25 +317,25 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     if not joined:  # nothing is known of people that the release shows
         return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
     first, *others = sorted(joined, key=_density)
-    indptr, found = _list_groups(first, size)
+    indptr, groups_of_rows = _list_groups(first, size)
     prefixes = np.where(first.people < 0, len(indptr) - 2, first.people)
     for number, part in enumerate(others, start=1):
         people = part.people
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
         parents, values = prefixes[longer.first], people[longer.first]
         covers = _lookup(part, size, values=int(people.max(initial=-1)) + 1)
-        lengths, kept = np.zeros(len(longer), dtype=np.int64), [found[:0]]
+        lengths, kept = np.zeros(len(longer), dtype=np.int64), [groups_of_rows[:0]]
         for some in _chunks(np.diff(indptr)[parents]):
             owners, pairs = _expand_rows(indptr, parents[some])
-            inside = covers(values[some][owners], found[pairs])
+            inside = covers(values[some][owners], groups_of_rows[pairs])
             lengths[some] = np.bincount(owners[inside], minlength=some.stop - some.start)
-            kept.append(found[pairs[inside]])
+            kept.append(groups_of_rows[pairs[inside]])
             if progress is not None:
                 progress((number + some.stop / len(longer)) / len(joined))
         prefixes = longer.group_ids().astype(np.int64)
-        indptr, found = starts_of(lengths), np.concatenate(kept)
+        indptr, groups_of_rows = starts_of(lengths), np.concatenate(kept)
     _, pairs = _expand_rows(indptr, prefixes)
-    return starts_of(np.diff(indptr)[prefixes]), found[pairs]
+    return starts_of(np.diff(indptr)[prefixes]), groups_of_rows[pairs]
 
 
 def _list_groups(joined: _Joined, size: int) -> tuple[Codes, Codes]:
@@ -426,8 +428,8 @@ class Belief:
         keys = self.owners() * size + self.codes
         wanted = self.vector_of_row * size + own
         places = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        found = (own >= 0) & (keys[places] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
-        return np.where(found, places, -1)
+        present = (own >= 0) & (keys[places] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
+        return np.where(present, places, -1)
 
     def own_shares(self, own: Codes) -> Codes:
         """Return the share of each row's own value, 0 where that is not possible."""

@@ -275,14 +275,14 @@ def _orders(row: tuple[int, ...]) -> int:
 def known_table(target: Target, key: Key) -> Known:
     """Return the table that the attacker tries to guess, and the published class of each of its cells."""
     shown = shown_classes(target)
-    found, settled = settle(shown, whole=True)
-    if not settled.all() or (found < 0).any():
+    class_of_cell, settled = settle(shown, whole=True)
+    if not settled.all() or (class_of_cell < 0).any():
         raise InputError(
             "the published classes do not show which rows of the original they contain",
             hint="check that original, schema and hierarchies are those of this release; labels must not overlap",
         )
     counted = count_source(target.original, Request(target.schema.quasi, (key,), target.hierarchies))
-    return Known(counted.frequencies, shown.columns, found, key, counted.known)
+    return Known(counted.frequencies, shown.columns, class_of_cell, key, counted.known)
 
 
 def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int]:
@@ -311,10 +311,10 @@ def _search_world(known: Known, counts: Codes, target: Target) -> Release | None
     cells = replace(known.cells, classes=Classes(known.cells.counts, {known.key: histogram}), joint=None)
     allowed = target.suppression.allows(known.cells.rows)
     try:
-        found = run_search(algorithm, Problem(cells, known.columns, model, suppression=allowed, known=known.domains))
+        release = run_search(algorithm, Problem(cells, known.columns, model, suppression=allowed, known=known.domains))
     except InfeasibleError:
         return None
-    published = assign(cells, replace(found, schema=target.schema))
+    published = assign(cells, replace(release, schema=target.schema))
     texts = [output.cast(pa.string()).to_pylist() for column in published.columns for _, output in column.outputs]
     places = [j for j, column in enumerate(published.columns) for _ in column.outputs]
     labels = [

@@ -135,11 +135,11 @@ def _candidates(
     order = np.argsort(group, kind="stable")
     indptr = np.append(0, np.cumsum(sizes))
     low, high = (per_class(end, person[order], indptr=indptr) for end in (np.minimum, np.maximum))
-    found = [
+    candidates = [
         per_class(end, ends[matches.groups], indptr=matches.indptr)
         for end, ends in ((np.minimum, low), (np.maximum, high))
     ]
-    single = (matches.number > 0) & (found[0] == found[1])
+    single = (matches.number > 0) & (candidates[0] == candidates[1])
     return matches.sums(sizes)[matches.vector_of_row], single[matches.vector_of_row]
 
 
@@ -181,8 +181,8 @@ def _right(
     judging = _rows_of(register, register.entries[rows])
     person, group = _pairs(truth, register.originals, judging)
     row, _ = _pairs(truth, np.arange(len(register.originals)), judging)
-    found = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
-    mine = (register.entries[rows], found, shown[found])
+    group_of_row = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
+    mine = (register.entries[rows], group_of_row, shown[group_of_row])
     right[rows] = find_contained([part.astype(np.int64) for part in mine], [person, group, own[row]])
     return right
 

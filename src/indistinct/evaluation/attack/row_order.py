@@ -175,11 +175,11 @@ class UnsortedMatching(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Compare the order of the rows, and of every column that may be a row number; report the worst."""
-        found: dict[str, _Compared] = {}
+        results: dict[str, _Compared] = {}
         for what, order in row_orders(target):
             compared = _compare_order(order)
-            found[what] = compared if what not in found else found[what].join(compared)
-        worst, compared = max(found.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
+            results[what] = compared if what not in results else results[what].join(compared)
+        worst, compared = max(results.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
         tally = Tally(compared.right[1], compared.right[0])
         before = "earlier release" if "earlier" in worst else "original"
         what = (

@@ -107,8 +107,8 @@ class Distributions(Result):
         worst = max((each.total_variation for each in self.columns), default=0.0)
         title = f"Distributions of {compared}: total variation of a column at most {short(worst)}"
         kept = f"{self.published_rows:,} of {plural(self.rows, 'row')} are published."
-        found = JsonValues("distributions", self.to_json())
-        return document(title, Paragraph(kept), distance_grid(found), *pair_grids(found))
+        values = JsonValues("distributions", self.to_json())
+        return document(title, Paragraph(kept), distance_grid(values), *pair_grids(values))
 
     def chart(self) -> Chart:
         """Return two heat maps: distances, and dependence before and after; needs the extra `report`."""
@@ -225,9 +225,9 @@ class _Averages:
         if self.table is not None:
             return np.asarray(self.table[values])
         assert self.codes is not None  # noqa: S101  (one of both is there)
-        found = np.zeros((len(values), self.width))
-        found[np.arange(len(values)), self.codes[values]] = 1
-        return found
+        averages = np.zeros((len(values), self.width))
+        averages[np.arange(len(values)), self.codes[values]] = 1
+        return averages
 
 
 def _view(domain: Domain, original: Floats, own: Floats, *, shown: View) -> _View:

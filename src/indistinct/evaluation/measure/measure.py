@@ -252,8 +252,8 @@ def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
     # A metric says itself which column it misses.
     shown = [name for key in keys for name in key if name in source.columns and name not in schema.quasi]
     labels = [name for column in columns for name in output_names(source.columns, column.name, schema)]
-    found = published.groups(tuple(dict.fromkeys([*labels, *shown])))
-    table, counts = found.table, found.counts
+    groups = published.groups(tuple(dict.fromkeys([*labels, *shown])))
+    table, counts = groups.table, groups.counts
     return read_back(table, columns, frequencies=counted.frequencies, schema=schema, keys=keys, counts=counts)
 
 

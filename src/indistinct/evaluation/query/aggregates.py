@@ -126,11 +126,11 @@ def least_of(numbers: Numbers) -> Aggregate:
 
 def largest_of(numbers: Numbers) -> Aggregate:
     """Return the largest of the chosen numbers."""
-    found = least_of(numbers.negate())
-    if found.low is None or found.high is None:
-        return found
-    value = None if found.value is None else -found.value
-    return Aggregate(value, -found.high, -found.low, found.exact, found.error)
+    aggregate = least_of(numbers.negate())
+    if aggregate.low is None or aggregate.high is None:
+        return aggregate
+    value = None if aggregate.value is None else -aggregate.value
+    return Aggregate(value, -aggregate.high, -aggregate.low, aggregate.exact, aggregate.error)
 
 
 def _least_sum(numbers: Numbers) -> float:

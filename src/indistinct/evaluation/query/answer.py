@@ -101,7 +101,7 @@ def answer(rows: PublishedRows, query: Query) -> Answer:
 
 def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
     """Return the answers to many queries without groups; counts of one box each are taken together."""
-    found: list[Answer | None] = [None] * len(queries)
+    results: list[Answer | None] = [None] * len(queries)
     plain: list[int] = []
     boxes: list[Box] = []
     for place, query in enumerate(queries):
@@ -110,10 +110,10 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
             plain.append(place)
             boxes.append(chosen[0])
         else:
-            found[place] = answer(rows, query)
+            results[place] = answer(rows, query)
     for place, counted in zip(plain, rows.count_each(boxes), strict=True):
-        found[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
-    return [each for each in found if each is not None]
+        results[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
+    return [each for each in results if each is not None]
 
 
 def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:
@@ -140,10 +140,12 @@ def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
         return _answer_count(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
     numbers = _numbers(rows, query.target, boxes, by_mean=query.aggregate in ("SUM", "AVG"))
-    found = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
+    aggregate = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
     if rows.view.columns[query.target].kind is Kind.DATE:
-        return _answer_date(query, found, rows)
-    return Answer(query, found.value, found.low, found.high, found.exact, found.error, rows.suppressed)
+        return _answer_date(query, aggregate, rows)
+    return Answer(
+        query, aggregate.value, aggregate.low, aggregate.high, aggregate.exact, aggregate.error, rows.suppressed
+    )
 
 
 def _answer_count(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
@@ -243,9 +245,9 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
     answers = []
     for group, box in combined:
         met = [_met(each, box) for each in chosen]
-        found = _answer(rows, query, [each for each in met if each is not None])
-        if found.high or found.value is not None:
-            answers.append(replace(found, group=group))
+        whole = _answer(rows, query, [each for each in met if each is not None])
+        if whole.high or whole.value is not None:
+            answers.append(replace(whole, group=group))
     return tuple(answers), overlapping
 
 
@@ -257,11 +259,11 @@ def _met(one: Box, other: Box) -> Box | None:
 
 def _covered_sets(labels: ShownColumn) -> list[tuple[str | None, ValueSet]]:
     """Return each distinct published text of a column, and the values that it covers."""
-    found: dict[str | None, ValueSet] = {}
+    sets: dict[str | None, ValueSet] = {}
     for index, text in enumerate(labels.texts):
-        if text not in found:
-            found[text] = _set_of(labels, index)
-    return sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+        if text not in sets:
+            sets[text] = _set_of(labels, index)
+    return sorted(sets.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 
 def _set_of(labels: ShownColumn, index: int) -> ValueSet:
@@ -279,12 +281,12 @@ def _set_of(labels: ShownColumn, index: int) -> ValueSet:
         low, high = float(labels.hull[0][index]), float(labels.hull[1][index])
         return LineSet(((low, 0), (high, 1)) if low <= high else (), missing)
     assert labels.positions is not None  # noqa: S101
-    found = LineSet((), missing)
+    allowed = LineSet((), missing)
     for first, last in pairs:
         start = max(first, int(labels.missing))
         if start <= last:
-            found = found | LineSet(((float(labels.positions[start]), 0), (float(labels.positions[last]), 1)))
-    return found
+            allowed = allowed | LineSet(((float(labels.positions[start]), 0), (float(labels.positions[last]), 1)))
+    return allowed
 
 
 def _overlap(sets: Sequence[ValueSet]) -> bool:

@@ -403,12 +403,12 @@ def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schem
 
 def _constants(queries: Sequence[Query], name: str) -> list[str]:
     """Return the texts that queries compare a column with."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
 
     def visit(condition: Condition | None) -> None:
         match condition:
             case Compare(column, _, constants) if column == name:
-                found.update((str(each), None) for each in constants)
+                texts.update((str(each), None) for each in constants)
             case AllConditions(parts) | Either(parts):
                 for part in parts:
                     visit(part)
@@ -417,4 +417,4 @@ def _constants(queries: Sequence[Query], name: str) -> list[str]:
 
     for query in queries:
         visit(query.where)
-    return list(found)
+    return list(texts)

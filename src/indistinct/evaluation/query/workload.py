@@ -142,9 +142,9 @@ def errors_of(
     truths, estimates = np.full(size, np.nan), np.full(size, np.nan)
     exact, inside = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     pairs = zip(answers(published, workload.queries), answers(original, workload.queries), strict=True)
-    for place, (found, true) in enumerate(pairs):
-        truths[place], estimates[place] = _place(true.value), _place(found.value)
-        exact[place], inside[place] = found.exact, _within(found, true)
+    for place, (estimate, true) in enumerate(pairs):
+        truths[place], estimates[place] = _place(true.value), _place(estimate.value)
+        exact[place], inside[place] = estimate.exact, _within(estimate, true)
     return WorkloadErrors(workload, truths, estimates, exact, inside, sanity)
 
 

@@ -264,24 +264,24 @@ def compare(
         points = tuple(_points_tried(job, points))
     compared = ComparedJob(job, chosen, preference)
     kept = None if folder is None else KeptTrials(private_folder(Path(folder)), compared)
-    found: dict[Point, Trial] = {}
+    trials: dict[Point, Trial] = {}
     report = progress or (lambda _share: None)
 
     def keep_trial(trial: Trial) -> None:
-        found[trial.point] = trial
+        trials[trial.point] = trial
         if kept is not None and not trial.kept:
             kept.keep(trial)
-        report(len(found) / len(points))
+        report(len(trials) / len(points))
 
     for trial in (kept.find(point) for point in points) if kept is not None else ():
         if trial is not None:
             keep_trial(trial)
-    ahead = [point for point in points if point not in found]
+    ahead = [point for point in points if point not in trials]
     try_points(compared, ahead, workers=workers or threads.workers(), tell=keep_trial)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,
-        tuple(found[point] for point in points),
+        tuple(trials[point] for point in points),
         compared.goals,
         tuple(map(command, points)),
     )

@@ -100,14 +100,14 @@ def _digest_of_population(population: Any) -> str | None:
 
 def _digest_of_table(table: Table) -> str:
     """Return a digest of a table's columns and of how it was read; chunks and dictionaries do not change it."""
-    found = hashlib.sha256(repr(table.reading).encode())
+    digest = hashlib.sha256(repr(table.reading).encode())
     for name in table.columns:
         column = table.data[name]
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        found.update(f"{name}\0{plain.type}\0{len(plain)}\0".encode())
-        with pa.ipc.new_stream(_BytesOnly(found), pa.schema([(name, plain.type)])) as stream:
+        digest.update(f"{name}\0{plain.type}\0{len(plain)}\0".encode())
+        with pa.ipc.new_stream(_BytesOnly(digest), pa.schema([(name, plain.type)])) as stream:
             stream.write_table(pa.table({name: plain.combine_chunks()}))
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 class _BytesOnly:

@@ -113,8 +113,8 @@ def _mark(comparison: Comparison, trial: Trial, metric: str, risk: Risk) -> dict
 
 def _scale(values: list[dict[str, Any]], key: str) -> Scale:
     """Return a logarithmic scale where all values are above 0, and the largest is many times the smallest."""
-    found = [each[key] for each in values]
-    return "log" if found and min(found) > 0 and max(found) > WIDE * min(found) else "linear"
+    numbers = [each[key] for each in values]
+    return "log" if numbers and min(numbers) > 0 and max(numbers) > WIDE * min(numbers) else "linear"
 
 
 def short_model(spec: str | None) -> str:
@@ -154,28 +154,28 @@ def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
         if trial.state == "done" and trial.point.model is not None:
             for name, value, rest in _apart(trial.point.model):
                 families[name, rest].append((value, trial))
-    grown = {key: found for key, found in families.items() if len({value for value, _ in found}) > 1}
+    grown = {key: points for key, points in families.items() if len({value for value, _ in points}) > 1}
     parameter = next((name for name, _ in grown), "")
     rows = [
         {"series": series_of(comparison, trial), "model": rest, parameter: value, **trial.metrics}
-        for (name, rest), found in grown.items()
+        for (name, rest), points in grown.items()
         if name == parameter
-        for value, trial in found
+        for value, trial in points
     ]
     return rows, parameter
 
 
 def _apart(spec: str) -> list[tuple[str, float, str]]:
     """Return each number of a model with its name, and the model's text with a gap in its place."""
-    parts, found = parse_model(spec).parts(), []
+    parts, varying = parse_model(spec).parts(), []
     for place, part in enumerate(parts):
         for name, value in _numbers(part):
             rest = [
                 " ".join([p.name, *(f"{n}={v:g}" for n, v in _numbers(p) if (i, n) != (place, name))])
                 for i, p in enumerate(parts)
             ]
-            found.append((name, value, " & ".join(rest)))
-    return found
+            varying.append((name, value, " & ".join(rest)))
+    return varying
 
 
 def draw_sweep(comparison: Comparison, rows: list[dict[str, Any]], parameter: str) -> str:

@@ -199,8 +199,8 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
-    found = measure(release, compared.metrics)
-    values: dict[str, float | None] = {metric.name: found.get(metric.name) for metric in compared.metrics}
+    measurements = measure(release, compared.metrics)
+    values: dict[str, float | None] = {metric.name: measurements.get(metric.name) for metric in compared.metrics}
     if compared.preference is not None:
         values[ANALYSIS_LOSS] = compared.preference.loss(release)
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}

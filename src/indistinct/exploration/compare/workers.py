@@ -28,25 +28,25 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
         for point in points:
             tell(try_point(compared, point))
         return
-    ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
+    ahead, trials = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
     sent, share = _pickle_job(compared), max(1, threads.workers() // count)
     team = [TrialWorker(sent, threads=share) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
-            running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
+            running: set[Future[None]] = {pool.submit(worker.work, ahead, trials) for worker in team}
             try:
                 # Trials are reported here and not in the threads, so that only one thread writes at a time.
                 while running:
                     done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-                    _tell_all(found, tell)
+                    _tell_all(trials, tell)
                     for each in done:
                         each.result()
             finally:
                 for worker in team:
                     worker.stop()
-        _tell_all(found, tell)
+        _tell_all(trials, tell)
     finally:
         for worker in team:
             worker.close()

@@ -49,16 +49,16 @@ def find_strays(archive: zipfile.ZipFile, content: bytes, name: str) -> Strays:
 
 def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
     entries = archive.infolist()
-    found: dict[str, list[bytes]] = {}
-    used = [_read_local(content, entry, found) for entry in entries]
-    used += _read_directory(content, archive.start_dir, len(entries), found)
+    strays: dict[str, list[bytes]] = {}
+    used = [_read_local(content, entry, strays) for entry in entries]
+    used += _read_directory(content, archive.start_dir, len(entries), strays)
     for start, end in unused_ranges(used, len(content)):
         place = BEFORE if start == 0 else BEHIND if end == len(content) else BETWEEN
-        found.setdefault(place, []).append(content[start:end])
-    found.setdefault(COMMENTS, []).extend([archive.comment, *(entry.comment for entry in entries)])
-    found.setdefault(EXTRAS, []).extend(_strange_fields(entry.extra) for entry in entries)
+        strays.setdefault(place, []).append(content[start:end])
+    strays.setdefault(COMMENTS, []).extend([archive.comment, *(entry.comment for entry in entries)])
+    strays.setdefault(EXTRAS, []).extend(_strange_fields(entry.extra) for entry in entries)
     names = Counter(entry.filename.casefold() for entry in entries)
-    joined = {place: b"\n".join(filter(None, parts)) for place, parts in found.items()}
+    joined = {place: b"\n".join(filter(None, parts)) for place, parts in strays.items()}
     return Strays({place: each for place, each in joined.items() if each}, sum(names.values()) - len(names))
 
 

@@ -162,8 +162,8 @@ def _pandas(text: bytes | None) -> dict[str, Any] | None:
 
 
 def _list(described: Mapping[str, Any], key: str) -> list[Any]:
-    found = described.get(key)
-    return found if isinstance(found, list) else []
+    entries = described.get(key)
+    return entries if isinstance(entries, list) else []
 
 
 # Seven values have 5,040 orders, so that an order by chance is unlikely from this number on.

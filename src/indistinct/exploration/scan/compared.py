@@ -19,7 +19,7 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
     original = subject.compared
     if original is None:
         return {}
-    found = {}
+    unmodified = {}
     for name in original.columns:
         if subject.columns.count(name) != 1:
             continue
@@ -27,8 +27,8 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
             before = plain(original.data[name])
             shown = in_type(subject.table[name], before.type)
             if shown is not None:
-                found[name] = (shown, before)
-    return found
+                unmodified[name] = (shown, before)
+    return unmodified
 
 
 def _is_part(published: pa.ChunkedArray, original: pa.ChunkedArray) -> bool:

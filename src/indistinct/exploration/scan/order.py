@@ -121,9 +121,9 @@ def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[i
     for kind, group in zip(kinds.tolist(), groups.tolist(), strict=True):
         own = places[kind]
         index = bisect_left(own, last.get(group, -1) + 1)
-        found = index < len(own)
-        last[group] = own[index] if found else AFTER_ALL_ROWS
-        count += found
+        embedded = index < len(own)
+        last[group] = own[index] if embedded else AFTER_ALL_ROWS
+        count += embedded
     return count
 
 

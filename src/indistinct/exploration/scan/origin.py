@@ -33,11 +33,11 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
     shared = [name for name in original.columns if subject.columns.count(name) == 1]
     compared = [name for name in shared if name not in quasi]
     counts = [_count_shared(subject.table[name], original, name) for name in compared]
-    several = [(found, values) for found, values in counts if values]
+    several = [(finding, values) for finding, values in counts if values]
     if not several and not subject.expected_columns.isdisjoint(subject.columns):
         return  # no column is unmodified
-    if all(found < MIN_SHARE_IN_ORIGINAL * values for found, values in several):
-        lost = sum(values - found for found, values in several) or len(subject.columns)
+    if all(finding < MIN_SHARE_IN_ORIGINAL * values for finding, values in several):
+        lost = sum(values - finding for finding, values in several) or len(subject.columns)
         seen = (
             f"hardly any value of {plural(len(several), 'column')} is in it, unless all are generalized"
             if several

@@ -38,16 +38,16 @@ def suggest_roles(table: pa.Table) -> Suggestion:
     places = {_unique_name(table.column_names, place): place for place in range(table.num_columns)}
     sample = _draw_rows(table)
     try:
-        found = inspect(pa.table([_typed(column) for column in sample.columns], names=list(places)), unique_sets=1)
+        inspection = inspect(pa.table([_typed(column) for column in sample.columns], names=list(places)), unique_sets=1)
     except IndistinctError:
         return Suggestion()
     pointing = {
         table.column_names[places[column.name]]: column.reason
-        for column in found.columns
+        for column in inspection.columns
         if _points_at_people(column, table.column(places[column.name]), is_sample=len(sample) < len(table))
     }
-    hierarchies = {column.name: column.hierarchy for column in found.columns if column.hierarchy is not None}
-    return Suggestion(found.schema, hierarchies, pointing)
+    hierarchies = {column.name: column.hierarchy for column in inspection.columns if column.hierarchy is not None}
+    return Suggestion(inspection.schema, hierarchies, pointing)
 
 
 def with_suggested_roles(

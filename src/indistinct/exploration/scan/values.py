@@ -65,15 +65,15 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
                 if part.words
                 else [value for value in absent if len(value) >= MIN_BYTES_IN_BINARY and value not in found_before]
             )
-            found = find_values(wanted, content, whole=part.words)
-            found_before.update(wanted[number] for number in found)
-            if found:
+            positions = find_values(wanted, content, whole=part.words)
+            found_before.update(wanted[number] for number in positions)
+            if positions:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
                 yield leak(
                     part.place,
-                    len(found),
-                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
-                    f"{name!r} of the original that no published cell shows: {whose}",
+                    len(positions),
+                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(positions), 'value')} of "
+                    f"column {name!r} of the original that no published cell shows: {whose}",
                     "write the published cells into a new file, without the other contents of the old one",
                 )
 
@@ -94,17 +94,17 @@ def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
             equal = pc.is_in(shown, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
             inside = [value for value in values if len(value) >= MIN_BYTES_IN_BINARY]
-            found = whole or len(find_values(inside, _join_texts([shown]), whole=True))
-            if not found:
+            matches = whole or len(find_values(inside, _join_texts([shown]), whole=True))
+            if not matches:
                 continue
             as_it_was = name in subject.original.columns and name in subject.expected_columns
             renamed = whole > 0 and not as_it_was
             yield Finding(
                 Severity.LEAK if renamed else Severity.SUSPICION,
                 subject.called(name),
-                found,
+                matches,
                 f"{subject.called(name)} {'is' if renamed else 'holds texts with'} "
-                f"{plural(found, 'value')} of column {hidden!r}, which points at people",
+                f"{plural(matches, 'value')} of column {hidden!r}, which points at people",
                 "drop the column, or remove what points at people from its texts",
             )
 
@@ -164,12 +164,12 @@ def find_values(values: Sequence[bytes], content: bytes, *, whole: bool = False)
     >>> find_values([b"Oslo", b"Bergen", b"Emil"], b"from Bergen: Emily", whole=True)
     [1]
     """
-    found: set[int] = set()
+    positions: set[int] = set()
     for width, longer in zip(WIDTHS, (None, *WIDTHS), strict=False):
         own = [n for n, value in enumerate(values) if width <= len(value) and (longer is None or len(value) < longer)]
         if own:
-            found.update(_of_width(width, own, values, content, whole=whole))
-    return sorted(found)
+            positions.update(_of_width(width, own, values, content, whole=whole))
+    return sorted(positions)
 
 
 def _of_width(width: int, own: list[int], values: Sequence[bytes], content: bytes, *, whole: bool) -> Iterator[int]:

@@ -154,9 +154,9 @@ def _reached_by_links(book: Workbook) -> set[str]:
         listed = name if name == ROOT else posixpath.join(folder, "_rels", f"{own}.rels")
         if listed in by_name:
             used.add(listed)
-        found = {target for target in links.get(listed, ()) if target in by_name} - used
-        used |= found
-        ahead += found
+        reached = {target for target in links.get(listed, ()) if target in by_name} - used
+        used |= reached
+        ahead += reached
     return used
 
 

@@ -288,10 +288,10 @@ def _column(reference: str | None, following: int) -> int:
     >>> _column("AB12", 1)
     28
     """
-    found = _CELL.fullmatch(reference or "")
-    if found is None:
+    match = _CELL.fullmatch(reference or "")
+    if match is None:
         return following
-    return column_number(found[1].encode())
+    return column_number(match[1].encode())
 
 
 def _texts(content: bytes, name: str) -> Iterator[str]:
@@ -345,8 +345,8 @@ CUSTOM = "docProps/custom.xml"
 
 def _properties(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
-    found = [element for entry in PROPERTIES for element in read_elements(book, entry)]
-    people = [element for element in found if local(element) in PEOPLE and (element.text or "").strip()]
+    elements = [element for entry in PROPERTIES for element in read_elements(book, entry)]
+    people = [element for element in elements if local(element) in PEOPLE and (element.text or "").strip()]
     if people:
         yield suspicion(
             "the document's properties",
@@ -354,7 +354,7 @@ def _properties(subject: ScannedFile) -> Iterator[Finding]:
             f"{plural(len(people), 'property', 'properties')} of the document tell who made it, where, or of what",
             "remove them: File, Info, Inspect Document in Excel",
         )
-    times = [element for element in found if local(element) in TIMES and (element.text or "").strip()]
+    times = [element for element in elements if local(element) in TIMES and (element.text or "").strip()]
     if times:
         yield note(
             "the document's properties",

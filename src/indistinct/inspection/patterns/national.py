@@ -33,8 +33,8 @@ def luhn(text: str) -> bool:
     >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
     (True, False)
     """
-    found = digits_of(text)[::-1]
-    return (sum(found[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in found[1::2])) % 10 == 0
+    digits = digits_of(text)[::-1]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
 
 def mod_97(text: str) -> int:

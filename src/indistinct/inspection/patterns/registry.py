@@ -44,10 +44,10 @@ def patterns_of_texts(texts: pa.Array, counts: Codes, *, rows: int) -> tuple[Pat
     [('iban', 1.0, 'J')]
     """
     judged = sample_of_texts(texts)
-    found = [each for each in shares_of(judged, PATTERNS) if each.name != "icd-10" or _is_medical(judged, each)]
-    if not any(each.holds for each in found):
-        found += _by_distribution(texts, counts, rows=rows)
-    order = sorted(found, key=lambda each: (not each.holds, not each.certain))
+    patterns = [each for each in shares_of(judged, PATTERNS) if each.name != "icd-10" or _is_medical(judged, each)]
+    if not any(each.holds for each in patterns):
+        patterns += _by_distribution(texts, counts, rows=rows)
+    order = sorted(patterns, key=lambda each: (not each.holds, not each.certain))
     return tuple({each.name: each for each in reversed(order)}[name] for name in dict.fromkeys(e.name for e in order))
 
 

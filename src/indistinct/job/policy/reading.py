@@ -199,8 +199,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        where = f"line {found[1]}" if found else "at the end"
+        position = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        where = f"line {position[1]}" if position else "at the end"
         # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
         matched = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
@@ -272,20 +272,20 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
 
 
 def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -> dict[str, Transformation]:
-    found = {}
+    maskings = {}
     for name, column in columns.items():
         options = {key: column[key] for key in MASKING if key in column and column[key] is not False}
         if options:
             with at_place(f"[columns] {name}"):
                 check_role(name, schema)
-                found[name] = transformation_from_options(options)
+                maskings[name] = transformation_from_options(options)
                 if "level" in options and "hierarchy" not in column:
                     raise ParameterError("`level` is one of a hierarchy, which is missing", hint="give it a hierarchy")
-    return found
+    return maskings
 
 
 def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym]:
-    found = {}
+    pseudonyms = {}
     for name, column in columns.items():
         if "pseudonym" in column:
             with at_place(f"[columns] {name}"):
@@ -294,8 +294,8 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
                         f"pseudonyms replace identifiers and person IDs; this column has the role {column['role']}",
                         hint="give it the role identifier or person, or leave the pseudonym out",
                     )
-                found[name] = pseudonym_from_options(column["pseudonym"])
-    return found
+                pseudonyms[name] = pseudonym_from_options(column["pseudonym"])
+    return pseudonyms
 
 
 def _knows(given: Mapping[str, Any]) -> str | None:
@@ -311,8 +311,8 @@ def _knows(given: Mapping[str, Any]) -> str | None:
 
 def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the values of a key by quasi-identifier; raise for other columns and for invalid values."""
-    found = {name: column[key] for name, column in columns.items() if key in column}
-    for name, given in found.items():
+    values = {name: column[key] for name, column in columns.items() if key in column}
+    for name, given in values.items():
         with at_place(f"[columns] {name}"):
             if columns[name]["role"] != Role.QUASI:
                 raise ParameterError(
@@ -320,19 +320,19 @@ def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callabl
                     hint="leave it out, or give the column the role quasi",
                 )
             check({name: given})
-    return found
+    return values
 
 
 def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    found = tuple(name for name, column in columns.items() if column.get("fresh"))
-    for name in found:
+    names = tuple(name for name, column in columns.items() if column.get("fresh"))
+    for name in names:
         if columns[name]["role"] not in (Role.SENSITIVE, Role.INSENSITIVE):
             raise PolicyError(
                 f"[columns] {name}: a fresh column is published unmodified; this one has the role "
                 f"{columns[name]['role']}",
                 hint="leave `fresh` out: it is for columns that are sensitive or insensitive",
             )
-    return found
+    return names
 
 
 def _kinds(table: str) -> dict[str, ValueKind]:

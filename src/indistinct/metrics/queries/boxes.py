@@ -33,11 +33,11 @@ def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Bo
         case IsMissing(column, missing):
             return _drop_empty([{column: columns[column].missing(missing)}])
         case AllConditions(parts):
-            found: list[Box] = [{}]
+            boxes: list[Box] = [{}]
             for part in parts:
                 more = _boxes(part, columns)
-                found = _few(_drop_empty([_both(one, other) for one in found for other in more]))
-            return found
+                boxes = _few(_drop_empty([_both(one, other) for one in boxes for other in more]))
+            return boxes
         case Either(parts):
             return _few(_join_boxes([box for part in parts for box in _boxes(part, columns)]))
         case _:
@@ -55,30 +55,30 @@ def _drop_empty(boxes: list[Box]) -> list[Box]:
 
 def _join_boxes(boxes: list[Box]) -> list[Box]:
     """Join boxes that differ in one column: x < 5 or x >= 5 is one box, not two that each contain half of a class."""
-    found: list[Box] = []
+    joined: list[Box] = []
     for box in boxes:
         grown, again = box, True
         while again:
             again = False
-            for index, other in enumerate(found):
+            for index, other in enumerate(joined):
                 differ = [name for name in grown if name in other and grown[name] != other[name]]
                 if grown.keys() == other.keys() and len(differ) <= 1:
                     same = {name: grown[name] | other[name] for name in differ}  # type: ignore[operator]
                     grown, again = {**grown, **same}, True
-                    del found[index]
+                    del joined[index]
                     break
-        found.append(grown)
-    return found
+        joined.append(grown)
+    return joined
 
 
 def _apart(boxes: list[Box]) -> list[Box]:
-    found: list[Box] = []
+    disjoint: list[Box] = []
     for box in boxes:
         parts = [box]
-        for other in found:
+        for other in disjoint:
             parts = _few([piece for part in parts for piece in _without(part, other)])
-        found += parts
-    return _few(found)
+        disjoint += parts
+    return _few(disjoint)
 
 
 def _without(box: Box, other: Box) -> Iterator[Box]:

@@ -181,14 +181,14 @@ def _condition(tree: Any, exp: Any) -> Condition:
 
 def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
     """Return the conditions joined by a chain of AND, or of OR; without recursion, because chains may be long."""
-    found, ahead = [], [tree]
+    conditions, ahead = [], [tree]
     while ahead:
         each = ahead.pop()
         if isinstance(each, kind):
             ahead += [each.expression, each.this]
         else:
-            found.append(_condition(each, exp))
-    return found
+            conditions.append(_condition(each, exp))
+    return conditions
 
 
 def _constant(tree: Any, exp: Any) -> Constant:

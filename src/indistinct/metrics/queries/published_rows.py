@@ -124,10 +124,10 @@ def _by_width(column: ShownColumn, allowed: LineSet, share: Floats) -> Floats:
         size, values = high - low, np.maximum(column.sizes - column.absent, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = inside / size
-        found = np.where(column.absent, (part * values + allowed.missing) / (values + 1), part)
+        shares = np.where(column.absent, (part * values + allowed.missing) / (values + 1), part)
     # For a point, and a set of length 0, the known values are more exact.
-    usable = np.isfinite(found) & (whole | (inside > 0))
-    return np.where(usable, found, share)
+    usable = np.isfinite(shares) & (whole | (inside > 0))
+    return np.where(usable, shares, share)
 
 
 def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
@@ -151,11 +151,11 @@ def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
 
 
 def _reduce_runs(column: ShownColumn, reach: np.ufunc, runs: Codes, nothing: float) -> Codes:
-    found = np.full(len(column), nothing)
+    results = np.full(len(column), nothing)
     filled = np.flatnonzero(np.diff(column.cover.indptr))
     if len(filled):
-        found[filled] = reach.reduceat(runs, column.cover.indptr[filled])
-    return found
+        results[filled] = reach.reduceat(runs, column.cover.indptr[filled])
+    return results
 
 
 def _ends(kept: LineSet, low: Codes, high: Codes) -> tuple[Codes, Codes]:
@@ -280,8 +280,8 @@ class PublishedRows:
             left[name] = int(np.diff(starts)[each.possible].sum())
         name = min(left, key=left.__getitem__)
         order, starts = self._index(number, name)
-        found = np.flatnonzero(overlaps[name].possible)
-        return order[run_entries(starts[found], np.diff(starts)[found])]
+        rows = np.flatnonzero(overlaps[name].possible)
+        return order[run_entries(starts[rows], np.diff(starts)[rows])]
 
     def _index(self, number: int, name: str) -> tuple[Codes, Codes]:
         """Return the entries of a slice sorted by published value of a column, and where each value begins."""
@@ -309,7 +309,7 @@ class PublishedRows:
         """Return the number of rows in each of many boxes, as `count` does."""
         if len(self.view.slices) != 1 or not len(self.view.sizes):
             return [self.count((box,)) for box in boxes]
-        found: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
+        counts: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
         alike: dict[tuple[str, ...], list[int]] = {}
         for place, box in enumerate(boxes):
             alike.setdefault(tuple(sorted(box)), []).append(place)
@@ -320,8 +320,8 @@ class PublishedRows:
             else:
                 counted = _count_boxes(rows.view, names, [boxes[place] for place in places])
             for place, each in zip(places, counted, strict=True):
-                found[place] = each
-        return found
+                counts[place] = each
+        return counts
 
     def pool(self, boxes: Sequence[Box], target: str | None) -> Pool:
         """Return the rows that boxes without overlap may select, by entries of the slice with the target."""
@@ -445,7 +445,7 @@ def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> li
     (one,) = view.slices
     values = np.stack([one.codes[name].astype(np.int32) for name in names])
     offsets = starts_of([len(view.columns[name]) for name in names])
-    found = np.zeros((len(boxes), 4))
+    totals = np.zeros((len(boxes), 4))
     for start in range(0, len(boxes), BOXES_PER_BLOCK):
         part = boxes[start : start + BOXES_PER_BLOCK]
         shares = np.empty((len(part), int(offsets[-1])))
@@ -454,5 +454,5 @@ def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> li
             certain, possible = (np.concatenate([getattr(o, key) for o in overlaps]) for key in ("certain", "possible"))
             share = np.concatenate([each.share for each in overlaps])
             shares[row] = np.where(certain, 2.0, np.where(possible, share, -1.0))
-        count_boxes(values, offsets, one.counts, shares, found[start : start + BOXES_PER_BLOCK])
-    return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in found.tolist()]
+        count_boxes(values, offsets, one.counts, shares, totals[start : start + BOXES_PER_BLOCK])
+    return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in totals.tolist()]

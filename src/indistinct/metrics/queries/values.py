@@ -65,15 +65,15 @@ class LineSet:
 
     def whole(self) -> list[tuple[float, float]]:
         """Return the first and last whole number of each interval, with adjacent intervals joined."""
-        found: list[tuple[float, float]] = []
+        intervals: list[tuple[float, float]] = []
         for (start, past), (end, within) in self.stretches:
             low = start if math.isinf(start) else (math.floor(start) + 1 if past else math.ceil(start))
             high = end if math.isinf(end) else (math.floor(end) if within else math.ceil(end) - 1)
-            if found and low <= found[-1][1] + 1:
-                found[-1] = (found[-1][0], max(high, found[-1][1]))
+            if intervals and low <= intervals[-1][1] + 1:
+                intervals[-1] = (intervals[-1][0], max(high, intervals[-1][1]))
             elif low <= high:
-                found.append((low, high))
-        return found
+                intervals.append((low, high))
+        return intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +133,8 @@ class ColumnValues:
     def missing(self, wanted: bool) -> ValueSet:
         """Return the set that contains only missing, or everything else."""
         if self.kind is not Kind.TEXT:
-            found = LineSet((), missing=True)
-            return found if wanted else ~found
+            values = LineSet((), missing=True)
+            return values if wanted else ~values
         levels = np.full(len(self.texts) + 2, EVERY if not wanted else NONE, dtype=np.int8)
         levels[-1] = EVERY if wanted else NONE
         return TextSet(levels)

@@ -140,10 +140,10 @@ class Workload:
             raise ParameterError(
                 "this workload was made in Python and is in no file", hint="write it to a file and name that"
             )
-        found = cls.read(path)
-        if not found.digest.startswith(digest):
+        workload = cls.read(path)
+        if not workload.digest.startswith(digest):
             raise InputError(f"the workload {path} is not the one that was named: its queries have changed since")
-        return found
+        return workload
 
     @cached_property
     def digest(self) -> str:
@@ -176,19 +176,19 @@ class Workload:
 
 
 def _of_lines(text: str, where: Path) -> list[tuple[Query, float]]:
-    found = []
+    queries = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("--"):
             continue
         parted = _WEIGHTED.fullmatch(line)
         weight, sql = ("1", line) if parted is None else parted.groups()
-        found.append((_query(sql, where, number), _weight(weight, where, number)))
-    return found
+        queries.append((_query(sql, where, number), _weight(weight, where, number)))
+    return queries
 
 
 def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
     rows = csv.reader(io.StringIO(text))
-    found = []
+    queries = []
     header: list[str] | None = None
     try:
         for row in rows:
@@ -205,10 +205,10 @@ def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
                 raise _malformed_error(where, rows.line_num, f"{len(header)} cells, one a column")
             cells = dict(zip(header, row, strict=True))
             query = _query(cells["query"], where, rows.line_num)
-            found.append((query, _weight(cells.get("weight", "1"), where, rows.line_num)))
+            queries.append((query, _weight(cells.get("weight", "1"), where, rows.line_num)))
     except csv.Error:
         raise _malformed_error(where, rows.line_num, "CSV with the columns weight and query") from None
-    return found
+    return queries
 
 
 def _query(sql: str, where: Path, line: int) -> Query:
@@ -256,12 +256,12 @@ def draw_queries(
     usable = [name for name in names if len(known[name].values)]
     if len(usable) < attributes:
         raise ParameterError(f"only {len(usable)} column(s) have values", hint="ask for fewer attributes")
-    found = []
+    drawn_queries = []
     for _ in range(queries):
         chosen = sorted(generator.choice(len(usable), size=attributes, replace=False).tolist())
         parts = [known[usable[index]].condition(usable[index], share, distribution, generator) for index in chosen]
-        found.append(Query(where=parts[0] if len(parts) == 1 else AllConditions(tuple(parts))))
-    return found
+        drawn_queries.append(Query(where=parts[0] if len(parts) == 1 else AllConditions(tuple(parts))))
+    return drawn_queries
 
 
 class _CountedValues:
@@ -275,8 +275,8 @@ class _CountedValues:
     def of(cls, column: pa.ChunkedArray) -> "_CountedValues":
         ordered = kind_of(column.type) is not Kind.TEXT
         plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-        found = plain.drop_null().value_counts()
-        values, counts = found.field("values"), found.field("counts").to_numpy(zero_copy_only=False)
+        counted = plain.drop_null().value_counts()
+        values, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
         order = pa.compute.sort_indices(values.cast(pa.string()) if pa.types.is_boolean(values.type) else values)
         return cls(values.take(order).to_pylist(), counts[order.to_numpy()], ordered=ordered)
 

@@ -146,17 +146,17 @@ class Histories:
 
 def overlap_of(new: Standing, earlier: Sequence[Standing]) -> Overlap:
     """Summarize the candidate sets of all people after intersecting a release with earlier ones."""
-    found = histories_of(new, earlier)
-    below = found.small & ~found.untouched
+    histories = histories_of(new, earlier)
+    below = histories.small & ~histories.untouched
     return Overlap(
-        shared_people=int((~found.joined & ~found.left).sum()),
-        smallest_history=int(found.company[~found.untouched].min(initial=_MANY)) if len(new) else 0,
+        shared_people=int((~histories.joined & ~histories.left).sum()),
+        smallest_history=int(histories.company[~histories.untouched].min(initial=_MANY)) if len(new) else 0,
         people_below=int(below.sum()),
-        k=int(found.k.max(initial=0)),
+        k=int(histories.k.max(initial=0)),
         releases=len(earlier),
-        people_joined=int((below & found.joined).sum()),
-        people_left=int((below & found.left).sum()),
-        people_before=int((found.small & found.untouched).sum()),
+        people_joined=int((below & histories.joined).sum()),
+        people_left=int((below & histories.left).sum()),
+        people_before=int((histories.small & histories.untouched).sum()),
     )
 
 

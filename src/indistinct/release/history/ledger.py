@@ -273,14 +273,14 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
     (1, 0)
     """
     with reserve(path):
-        found = {entry.number: entry for entry in read_ledger(path)}
-        if number not in found:
+        entries = {entry.number: entry for entry in read_ledger(path)}
+        if number not in entries:
             raise ParameterError(
                 f"the ledger {path} has no release {number}",
-                hint=f"it has {', '.join(map(str, found)) or 'none'}: see `indistinct ledger show {path}`",
+                hint=f"it has {', '.join(map(str, entries)) or 'none'}: see `indistinct ledger show {path}`",
             )
         _change(Path(path), FORGET, number)
-    return found[number]
+    return entries[number]
 
 
 @contextmanager
@@ -308,17 +308,17 @@ def _create_file(path: Path) -> bool:
 def _require_private(path: Path) -> None:
     """Raise `InputError` unless a path is a ledger that only this user can read."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise InputError(
             f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
             hint="check the path; `anonymize` and `apply` with --ledger make a new one",
         ) from None
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InputError(f"{path} is no file, so no ledger", hint="name the file that --ledger made")
     if not _begins_as_database(path):
         raise InputError(f"{path} is no ledger", hint="name the file that --ledger made")
-    if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+    if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(
             f"the ledger {path}, which shows who was in which release, can be read by other users",
             hint=f"find out who has read it, then make it private: chmod 600 {path}",

@@ -221,11 +221,11 @@ def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: P
     job = replace(job, record=record)
     if not before:
         return job
-    found = overlap_of(standing, before)
-    broken = _broken(found)
+    overlap = overlap_of(standing, before)
+    broken = _broken(overlap)
     if broken and not accept:
-        raise _refusal(broken, found, standing, before)
-    return replace(job, overlap=found, warnings=(*job.warnings, *_cautions(standing, job.model, found), *broken))
+        raise _refusal(broken, overlap, standing, before)
+    return replace(job, overlap=overlap, warnings=(*job.warnings, *_cautions(standing, job.model, overlap), *broken))
 
 
 def hold_people_back(

@@ -191,10 +191,10 @@ def read_key(path: Path) -> bytes:
 
 
 def _from_environment(name: str) -> bytes:
-    found = os.environ.get(name)
-    if found is None:
+    text = os.environ.get(name)
+    if text is None:
         raise InputError(f"the environment has no variable {name!r}, which holds a key", hint=MAKE_ONE)
-    return _long_enough(found.encode("utf-8", "surrogateescape"), f"the key in the variable {name!r}")
+    return _long_enough(text.encode("utf-8", "surrogateescape"), f"the key in the variable {name!r}")
 
 
 def _long_enough(content: bytes, what: str) -> bytes:
@@ -339,8 +339,8 @@ def column_pseudonyms(key: bytes, domain: Domain) -> list[str | None]:
 
 def digests(key: bytes, texts: Sequence[bytes]) -> Codes:
     """Return the first half of the HMAC-SHA-256 of each text."""
-    found = b"".join(_halves(key, texts))
-    return np.frombuffer(found, dtype=KIND) if found else np.zeros(0, dtype=KIND)
+    halves = b"".join(_halves(key, texts))
+    return np.frombuffer(halves, dtype=KIND) if halves else np.zeros(0, dtype=KIND)
 
 
 def _halves(key: bytes, texts: Sequence[bytes]) -> list[bytes]:

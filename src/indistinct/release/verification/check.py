@@ -189,11 +189,11 @@ class Check:
         judge = self.where_tables_are(sources)
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
-        certificate, found = both(
+        certificate, comparison = both(
             lambda: judge.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
         )
-        if found != digests:
+        if comparison != digests:
             raise VerificationError(
                 f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
             )
@@ -205,9 +205,9 @@ class Check:
         if name in staged.tables:  # other columns are looked at there
             return read_as_written(file, target, self._needed(name), schema, staged.writing)
         if staged.writing.plain or not is_text_file(target):
-            found = self.engine.written(file, name=target, schema=schema)
-            if found is not None:
-                return found
+            source = self.engine.written(file, name=target, schema=schema)
+            if source is not None:
+                return source
         return read_as_written(file, target, schema.names, schema, staged.writing)
 
     def _needed(self, name: str) -> list[str]:
@@ -337,21 +337,21 @@ def not_transformed(
 
     A column that is not published has nothing to show, and of one that was generalized afterwards nothing can be said.
     """
-    found = []
+    mismatches = []
     for source in sources.values():
         for name, given in transformations.items():
             if name not in source.columns or name in structure.generalized:
                 continue
             values, rows = _strange(engine, source, name, given, multisets=structure.multisets)
             if values:
-                found.append(NotTransformed(name, given.spec(), values, rows))
-    return found
+                mismatches.append(NotTransformed(name, given.spec(), values, rows))
+    return mismatches
 
 
 def not_shown(release: OpenedTables, transformations: Mapping[str, Transformation]) -> frozenset[str]:
     """Return the columns of a release that do not show their transformations."""
-    found = not_transformed(release.engine, release.sources, transformations, structure=release.structure)
-    return frozenset(each.column for each in found)
+    mismatches = not_transformed(release.engine, release.sources, transformations, structure=release.structure)
+    return frozenset(each.column for each in mismatches)
 
 
 def transformed_alike(

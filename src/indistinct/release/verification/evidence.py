@@ -168,23 +168,23 @@ class RowComparison:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know, without any value."""
-        found = []
+        cautions = []
         where = "" if self.whole else " in their class"
         if self.added and not self.compared:
-            found.append(f"{self.added:,} published row(s) are more than the original has{where}")
+            cautions.append(f"{self.added:,} published row(s) are more than the original has{where}")
         elif self.added:
             what = f"values of {_list(self.columns)}" if self.columns else f"combinations of {_list(self.compared)}"
             rows = f"{self.added:,} published row(s) show {what}"
-            found.append(f"{rows} that the original does not have{where}, or not so often")
+            cautions.append(f"{rows} that the original does not have{where}, or not so often")
         if self.lost > self.added:
-            found.append(f"{self.lost:,} row(s) that the recoding publishes are missing from published classes")
+            cautions.append(f"{self.lost:,} row(s) that the recoding publishes are missing from published classes")
         if self.unknown:
-            found.append(f"the original has no column {_list(self.unknown)}, which the release shows")
+            cautions.append(f"the original has no column {_list(self.unknown)}, which the release shows")
         if self.whole:
-            found.append(f"rows were compared with the original without regard to classes: {self.whole}")
+            cautions.append(f"rows were compared with the original without regard to classes: {self.whole}")
         if self.skipped:
-            found.append(f"rows were not compared with the original: {self.skipped}")
-        return tuple(found)
+            cautions.append(f"rows were not compared with the original: {self.skipped}")
+        return tuple(cautions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

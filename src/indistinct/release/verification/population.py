@@ -77,8 +77,8 @@ def count_people(population: Population) -> CountedPopulation:
             "this recoding separates rows with equal values, so people of a population have no certain class",
             hint="search with an algorithm whose recodings can be applied again, such as optimal",
         )
-    found = fit(population.engine, population.source, population.recoding, keys=population.keys)
-    return CountedPopulation(found.counted, population.schema, found.assignment)
+    fitted = fit(population.engine, population.source, population.recoding, keys=population.keys)
+    return CountedPopulation(fitted.counted, population.schema, fitted.assignment)
 
 
 def population_by_class(population: CountedPopulation, published: Counted) -> PopulationByClass:

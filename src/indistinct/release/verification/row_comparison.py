@@ -62,14 +62,14 @@ def compare_rows(
         sides = _sides(published, original, schema, recoding, hierarchies or {})
         forms = {name: _form(name, release, table, lenient=lenient) for name in names}
         hashing = _Hashing(os.urandom(16), forms)
-        found = replace(_compared(sides, hashing), compared=names, whole=sides.whole, unknown=unknown)
+        comparison = replace(_compared(sides, hashing), compared=names, whole=sides.whole, unknown=unknown)
         few = max(release.rows, table.rows) <= MAX_HASHES
-        if found.rows and few:
+        if comparison.rows and few:
             single = [name for name in names if _compared(sides, replace(hashing, forms={name: forms[name]})).rows]
-            found = replace(found, columns=tuple(single))
+            comparison = replace(comparison, columns=tuple(single))
     except (InputError, OutOfMemoryError) as error:
         return RowComparison(unknown=unknown, skipped=error.message)
-    return found
+    return comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,14 +234,14 @@ class _Hashing:
 
     def collect(self, side: _Side, part: int, parts: int) -> _Hashes:
         """Return the hashes of rows that have a class and belong to one of several parts."""
-        found = [_Hashes(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+        hashes = [_Hashes(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
         for some in self._hashes(side):
             kept = (some.classes >= 0) & (some.words % np.uint64(parts) == np.uint64(part))
-            found.append(_Hashes(some.words[kept], some.classes[kept], some.counts[kept]))
+            hashes.append(_Hashes(some.words[kept], some.classes[kept], some.counts[kept]))
         return _Hashes(
-            np.concatenate([each.words for each in found]),
-            np.concatenate([each.classes for each in found]),
-            np.concatenate([each.counts for each in found]),
+            np.concatenate([each.words for each in hashes]),
+            np.concatenate([each.classes for each in hashes]),
+            np.concatenate([each.counts for each in hashes]),
         )
 
     def digest(self, side: _Side) -> tuple[int, int]:

@@ -246,8 +246,8 @@ def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tupl
     if several:  # which vectors of values are then one is not counted: nothing is promised
         broken = Judgement(holds=False, achieved={}, violating_classes=len(classes), violating_rows=classes.rows)
         return broken, (_ambiguous(several),)
-    found = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
-    merged = {key: each for key, each in found.items() if each is not None}
+    merged_histograms = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
+    merged = {key: each for key, each in merged_histograms.items() if each is not None}
     spelling = {old: new for each in merged.values() for old, new in each.spelling.items()}
     for index in range(max((len(each.histograms) for each in merged.values()), default=0)):
         coarse = {key: each.histograms[min(index, len(each.histograms) - 1)] for key, each in merged.items()}

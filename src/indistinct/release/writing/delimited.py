@@ -162,12 +162,12 @@ def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -
     """Return how many cells of a column of text pass a test."""
     if not isinstance(column.type, pa.DictionaryType):
         return int(pc.sum(test(column)).as_py() or 0)
-    found = 0
+    count = 0
     for chunk in column.chunks:
         codes = pc.value_counts(chunk.indices.drop_null())
         hits = test(chunk.dictionary.cast(pa.string())).take(codes.field("values"))
-        found += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
-    return found
+        count += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
+    return count
 
 
 def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) -> tuple[str, ...]:

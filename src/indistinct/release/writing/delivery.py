@@ -25,11 +25,11 @@ def check_address(address: str, *, overwrite: bool) -> None:
             f"{without_credentials(address)} has a query, and no name of a file",
             hint="give the address without what follows the ?",
         )
-    found = remote(address)
+    target = remote(address)
     with _reached(address):
-        if found.system.isdir(found.path):
+        if target.system.isdir(target.path):
             raise OutputError(f"{without_credentials(address)} is a directory", hint="name a file inside it")
-        if not overwrite and found.system.exists(found.path):
+        if not overwrite and target.system.exists(target.path):
             raise OutputError(
                 f"{without_credentials(address)} exists already",
                 hint="choose another address, or allow it with `overwrite=True` (--overwrite)",
@@ -46,14 +46,14 @@ def delivered(
     """
     for each in files(Path(address)):
         check_address(str(address_of(each)), overwrite=overwrite)
-    found = remote(address)
-    parent = found.path.rpartition("/")[0]
+    target = remote(address)
+    parent = target.path.rpartition("/")[0]
     with private_directory() as folder:
         here = folder / name_of(address)
         result = write(here)
         made = [file for file in files(here) if file.exists()]
         with _reached(address):
-            _put_together(found, made, parent)
+            _put_together(target, made, parent)
     return result
 
 

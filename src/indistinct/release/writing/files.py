@@ -127,9 +127,9 @@ class StagedTables:
                 self.lost += find_losses(batch, self.writing, PROGRAMS[suffix])
             if is_text_file(self.path):
                 for column in batch.column_names:
-                    found = count_cells(batch[column], self.writing)
+                    counts = count_cells(batch[column], self.writing)
                     before = self.risky.get(column, (0, 0))
-                    self.risky[column] = (before[0] + found[0], before[1] + found[1])
+                    self.risky[column] = (before[0] + counts[0], before[1] + counts[1])
             yield batch
 
 

@@ -271,10 +271,10 @@ def _read_labels(file: Path, columns: Sequence[str], schema: pa.Schema, *, suffi
 def _in_types(data: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return columns in the types that were written; text stays where a format has no such type."""
     for index, name in enumerate(data.column_names):
-        kind, found = schema.field(name).type, data.column(index)
+        kind, column = schema.field(name).type, data.column(index)
         wanted = pa.string() if is_text(kind) else kind
-        if found.null_count == len(found) or (found.type != wanted and not is_text(found.type)):
-            data = data.set_column(index, name, found.cast(wanted))
+        if column.null_count == len(column) or (column.type != wanted and not is_text(column.type)):
+            data = data.set_column(index, name, column.cast(wanted))
     return data
 
 

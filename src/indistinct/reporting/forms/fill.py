@@ -146,15 +146,15 @@ class _Filler:
 
     def at(self, *path: str) -> Any:
         """Return a figure of the report, None if it is missing."""
-        found: Any = self.report.content.documents
+        value: Any = self.report.content.documents
         for key in path:
-            if isinstance(found, Mapping):
-                found = found.get(key)
-            elif isinstance(found, Sequence) and not isinstance(found, str) and key.isdigit() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(value, Mapping):
+                value = value.get(key)
+            elif isinstance(value, Sequence) and not isinstance(value, str) and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
             else:
                 return None
-        return found
+        return value
 
     def _product(self, field: DeclaredField) -> FilledField:
         """Return the risk times the probability of an attempt, where both are known."""

@@ -52,10 +52,10 @@ def stands_for(
 
 def members(shown: str) -> list[tuple[str, bool]]:
     """Return the members of a published set, each with whether it was quoted."""
-    found = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', shown[1:-1])
+    matches = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', shown[1:-1])
     return [
         (quoted.replace('""', '"'), True) if quoted is not None else (plain.strip(), False)
-        for quoted, plain in (match.groups() for match in found)
+        for quoted, plain in (match.groups() for match in matches)
     ]
 
 

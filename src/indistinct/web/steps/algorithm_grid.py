@@ -60,7 +60,7 @@ async def draw_grid(screen: Screen) -> None:
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
     )
     with parts.tag("div", classes="actions"):
-        found: AlgorithmGrid | None = session.result(COMPARED)
+        grid: AlgorithmGrid | None = session.result(COMPARED)
         screen.button(
             "Compare",
             lambda: begin_comparing(screen),
@@ -68,8 +68,8 @@ async def draw_grid(screen: Screen) -> None:
             disabled=screen.cannot_begin(SIZES),
             at=SIZES,
         )
-    if found is not None:
-        _draw_found(screen, found)
+    if grid is not None:
+        _draw_found(screen, grid)
 
 
 def offer_algorithms(policy: Policy) -> dict[str, str]:
@@ -114,10 +114,10 @@ def sizes_of(text: str) -> tuple[int, ...]:
     >>> sizes_of("10, 2 5")
     (2, 5, 10)
     """
-    found = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
-    if not found:
+    sizes = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
+    if not sizes:
         raise TaskError("name at least one k", hint="for example 2, 5, 10")
-    return tuple(sorted(found))
+    return tuple(sorted(sizes))
 
 
 def _set_sizes(screen: Screen, text: str) -> None:

@@ -136,14 +136,14 @@ def suggest_analyses(policy: Policy, looked: Inspected, *, linked: bool) -> list
     about, plan = {each["name"]: each for each in looked["columns"]}, policy.analysis
     quasi = [about[name] for name in policy.schema.quasi if name in about]
     outcomes = [about[name] for name in (*policy.schema.sensitive, *policy.schema.insensitive) if name in about]
-    found: list[SuggestedAnalysis] = []
+    suggestions: list[SuggestedAnalysis] = []
     for outcome in outcomes:
         if not linked or not (regression := _regression(outcome, quasi, plan, looked["rows"])):
-            found += _contingency_table(outcome, quasi)
+            suggestions += _contingency_table(outcome, quasi)
         else:
-            found.append(regression)
+            suggestions.append(regression)
     asked = set(_list_analyses(plan))
-    new = [each for each in found if (each.kind, each.text) not in asked]
+    new = [each for each in suggestions if (each.kind, each.text) not in asked]
     return sorted(new, key=lambda each: QUESTIONS.index(each.kind))[:MAX_SUGGESTIONS]
 
 

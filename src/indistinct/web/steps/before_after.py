@@ -48,8 +48,8 @@ def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
 
 async def draw_rows(screen: Screen) -> None:
     """Draw rows of the original by class, each next to what its class publishes."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
     order = screen.choices.get(ORDER, "release")
 
@@ -58,10 +58,10 @@ async def draw_rows(screen: Screen) -> None:
 
     screen.choice("Show", ORDERS, order, reorder, name=ORDER)
     first = int(screen.choices.get(FIRST, 0))
-    shown = await screen.session.ask(class_page, *found, by=order, first=first)
+    shown = await screen.session.ask(class_page, *release, by=order, first=first)
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
-        shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
+        shown = await screen.session.ask(class_page, *release, by=order, first=screen.choices[FIRST])
     word = "bucket" if shown["buckets"] else "class"
     least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
     words = (word, "buckets" if shown["buckets"] else "classes")
@@ -147,13 +147,13 @@ def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
                     draw_list(found)
 
     async def fill() -> None:
-        found: str | list[str] | TaskError
+        text: str | list[str] | TaskError
         try:
-            found = kept[about] = await screen.session.ask(task, *arguments)
+            text = kept[about] = await screen.session.ask(task, *arguments)
         except TaskError as error:
-            found = error
+            text = error
         if not place.is_deleted:  # the step may be drawn anew meanwhile
-            show(found)
+            show(text)
 
     if about in kept:
         show(kept[about])
@@ -165,10 +165,10 @@ def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
 
 def draw_column(screen: Screen) -> None:
     """Draw one column before and after, with a list to choose another one."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
-    policy, files = found
+    policy, files = release
     names = list(policy.schema.published)
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
@@ -178,10 +178,10 @@ def draw_column(screen: Screen) -> None:
 
 def draw_comparison(screen: Screen) -> None:
     """Draw how far all columns and pairs are from the original, if that was computed."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
-    policy, files = found
+    policy, files = release
     parts.heading("All columns and pairs", level=3)
     parts.say("How far the release is from the original, and how columns depend on each other before and after.")
     with parts.tag("div", classes="actions"):

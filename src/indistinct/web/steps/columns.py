@@ -125,16 +125,16 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
     >>> ids_of(["age", "date of birth", "date-of-birth"])
     {'age': 'age', 'date of birth': 'date-of-birth', 'date-of-birth': 'date-of-birth-2'}
     """
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     taken: set[str] = set()
     for place, name in enumerate(names):
         plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
         key = plain
         while key in taken:
             key, place = f"{plain}-{place}", place + 1  # noqa: PLW2901 (another column may be called so)
-        found[name] = key
+        ids[name] = key
         taken.add(key)
-    return found
+    return ids
 
 
 def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
@@ -300,8 +300,8 @@ def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
     """
     if role in (Role.IDENTIFIER, Role.PERSON):
         return ""
-    found: str = column["points_at"]["quasi" if role is Role.QUASI else "other"]
-    return found.partition(",")[0]
+    warning: str = column["points_at"]["quasi" if role is Role.QUASI else "other"]
+    return warning.partition(",")[0]
 
 
 def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, suggested: Role) -> Any:
@@ -379,8 +379,8 @@ def _pictures_of(screen: Screen) -> dict[str, str]:
     about = (screen.policy.source, screen.policy.input.reading)
     if screen.choices.get("pictures of") != about:
         screen.choices |= {"pictures of": about, "pictures": {}}
-    found: dict[str, str] = screen.choices["pictures"]
-    return found
+    drawn: dict[str, str] = screen.choices["pictures"]
+    return drawn
 
 
 def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
@@ -415,26 +415,27 @@ def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
 
 def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
     """Draw which few columns together single people out, and what the roles do about it."""
-    found = looked["combinations"]
-    if not found["sets"]:
-        parts.say(f"No {found['size']} columns together single anybody out.")
+    combinations = looked["combinations"]
+    if not combinations["sets"]:
+        parts.say(f"No {combinations['size']} columns together single anybody out.")
         return
     parts.say(
-        f"Sets of up to {found['size']} columns, as the table is; each is needed for some of the {found['unit']}. A "
-        "set is protected when all of its columns are quasi-identifiers, or one of them is dropped."
+        f"Sets of up to {combinations['size']} columns, as the table is; each is needed for some of the "
+        f"{combinations['unit']}. A set is protected when all of its columns are quasi-identifiers, or one of them is "
+        "dropped."
     )
     with (
         parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Sets of columns"),
         parts.tag("table", id="combinations"),
     ):
-        parts.tag("caption", f"Columns that single out most {found['unit']}")
+        parts.tag("caption", f"Columns that single out most {combinations['unit']}")
         with parts.tag("thead"), parts.tag("tr"):
             for text, kind in (("columns", ""), ("alone", "number"), ("share", "number"), ("", ""), ("the roles", "")):
                 parts.tag("th", text, classes=kind, scope="col")
         with parts.tag("tbody"):
-            for each in sorted(found["sets"], key=lambda each: -each["unique_share"]):
-                _set(each, policy, found["unit"])
-    for note in found["notes"]:
+            for each in sorted(combinations["sets"], key=lambda each: -each["unique_share"]):
+                _set(each, policy, combinations["unit"])
+    for note in combinations["notes"]:
         parts.say(f"{note[:1].upper()}{note[1:]}.", kind="hint")
 
 

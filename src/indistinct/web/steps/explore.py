@@ -39,12 +39,12 @@ async def draw(screen: Screen) -> None:
     if made is None:
         return
     draw_verdict(screen, made, short=True)
-    found: Solutions | None = screen.session.result(SOLUTIONS)
+    solutions: Solutions | None = screen.session.result(SOLUTIONS)
     fresh = screen.session.is_fresh(SOLUTIONS, key_of_solutions(screen.policy, made))
     with parts.tag("div", classes="beside"):
         with parts.tag("div"):
-            if fresh and found is not None and len(found.solutions) > 1:
-                panel = _draw_solutions(screen, found)
+            if fresh and solutions is not None and len(solutions.solutions) > 1:
+                panel = _draw_solutions(screen, solutions)
             else:
                 panel = None
                 parts.heading(TITLE)

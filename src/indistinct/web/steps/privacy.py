@@ -273,10 +273,10 @@ def _population(screen: Screen) -> None:
 def _set_population(screen: Screen, given: str) -> None:
     policy, path = screen.policy, None
     if given.strip():
-        found = allowed_path(screen.session, given)
-        if not found.is_file():
+        population = allowed_path(screen.session, given)
+        if not population.is_file():
             raise TaskError("there is no file at this path", hint="check its name; a path begins in that folder")
-        path = relative_path(found, policy.base)
+        path = relative_path(population, policy.base)
     screen.change(replace(policy, input=replace(policy.input, population=path)))
 
 

@@ -60,18 +60,18 @@ async def draw(screen: Screen) -> None:
     draw_verdict(screen, made)
     with parts.tag("div", classes="actions"):
         link_to_release()
-    found = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
-    if found is not None:
-        _draw_sentences(found["found"])
-        _draw_pictures(found["pictures"])
+    assessment = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
+    if assessment is not None:
+        _draw_sentences(assessment["found"])
+        _draw_pictures(assessment["pictures"])
     outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
     if outcomes is not None:
         _draw_outcomes(outcomes)
     _draw_asked(screen)
-    if found is not None:
+    if assessment is not None:
         parts.heading("Details")
         _draw_limits(screen, check_release(session, made))
-        for section in found["sections"]:
+        for section in assessment["sections"]:
             draw_section(section, closed=True)
     for section in outcomes["sections"] if outcomes is not None else ():
         draw_section(section, closed=True)
@@ -113,9 +113,9 @@ def risk_in_sentences(figures: Any) -> list[str]:
 
 
 def _draw_outcomes(outcomes: Any) -> None:
-    found = outcomes["found"]
-    tried = [each["attack"] for each in found["outcomes"]]
-    won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
+    outcomes_found = outcomes["found"]
+    tried = [each["attack"] for each in outcomes_found["outcomes"]]
+    won = [each["attack"] for each in outcomes_found["outcomes"] if each["succeeds"]]
     parts.heading("What attacks achieve")
     if won:
         parts.say(f"{len(won)} of {len(tried)} attacks do better than chance:")
@@ -126,8 +126,10 @@ def _draw_outcomes(outcomes: Any) -> None:
         parts.say(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:
         parts.say("None of these attacks applies to this release.")
-    if found["left_out"]:
-        parts.say(f"Not through in time: {', '.join(found['left_out'])}. Give attacks more time below.", kind="hint")
+    if outcomes_found["left_out"]:
+        parts.say(
+            f"Not through in time: {', '.join(outcomes_found['left_out'])}. Give attacks more time below.", kind="hint"
+        )
 
 
 def _draw_attack(name: str) -> None:

@@ -39,7 +39,7 @@ async def draw_lattice_view(screen: Screen) -> None:
         parts.link("Go to privacy", "/privacy", classes="main")
         return
     _bare_columns(screen)
-    found: Explored | None = session.result(EXPLORED)
+    explored: Explored | None = session.result(EXPLORED)
     screen.field(
         "Largest number of solutions",
         str(screen.choices.get(MOST, MAX_NODES)),
@@ -52,14 +52,14 @@ async def draw_lattice_view(screen: Screen) -> None:
     )
     with parts.tag("div", classes="actions"):
         screen.button(
-            "Compute all solutions" if found is None else "Compute all solutions again",
+            "Compute all solutions" if explored is None else "Compute all solutions again",
             lambda: begin_exploring(screen),
             name="explore-all",
             disabled=screen.cannot_begin(MOST),
             at=MOST,
         )
-    if found is not None:
-        _draw_found(screen, found)
+    if explored is not None:
+        _draw_found(screen, explored)
 
 
 def _bare_columns(screen: Screen) -> None:

@@ -82,14 +82,14 @@ def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     desk.enter("reading")
     table = table_of(desk, policy)
     desk.enter(TRYING)
-    found = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
+    exploration = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
     desk.enter("drawing")
-    metrics = list(found.metrics)
+    metrics = list(exploration.metrics)
     return Explored(
-        found,
-        {metric: found.pareto(metric) for metric in metrics},
-        {metric: places_of(found, metric) for metric in metrics},
-        scope_style(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
+        exploration,
+        {metric: exploration.pareto(metric) for metric in metrics},
+        {metric: places_of(exploration, metric) for metric in metrics},
+        scope_style(exploration.to_svg(), "#lattice") if len(exploration) <= PICTURE_LIMIT else None,
         _samples(transform_by_policy(table, policy), policy),
     )
 
@@ -211,22 +211,25 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
 
 def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
     desk.enter(TRYING)
-    found = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
+    exploration = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
     samples = _samples(transform_by_policy(table, policy), policy)
-    rows = range(len(samples.before[found.columns[0]]))
-    own = _own_node(found, made)
-    front = [row for row in found.pareto("loss") if row["node"] != own]
-    front += [] if own is None else [found.node(own)]
+    rows = range(len(samples.before[exploration.columns[0]]))
+    own = _own_node(exploration, made)
+    front = [row for row in exploration.pareto("loss") if row["node"] != own]
+    front += [] if own is None else [exploration.node(own)]
     solutions = [
         ShownSolution(
-            levels_in_words(found, row["node"]),
+            levels_in_words(exploration, row["node"]),
             row["smallest_class"],
             row["risk"],
             row["loss"],
             row["suppressed_rows"],
             row["classes"],
             tuple(
-                tuple(samples.after[name][level][place] for name, level in zip(found.columns, row["node"], strict=True))
+                tuple(
+                    samples.after[name][level][place]
+                    for name, level in zip(exploration.columns, row["node"], strict=True)
+                )
                 for place in rows
             ),
             node=row["node"],
@@ -234,9 +237,9 @@ def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str
         )
         for row in sorted(front, key=lambda row: (row["risk"], -row["loss"]))
     ]
-    before = tuple(tuple(samples.before[name][place] for name in found.columns) for place in rows)
-    others = tuple(places_of(found, "loss"))
-    return Solutions("levels", found.unit, tuple(found.columns), before, tuple(solutions), others)
+    before = tuple(tuple(samples.before[name][place] for name in exploration.columns) for place in rows)
+    others = tuple(places_of(exploration, "loss"))
+    return Solutions("levels", exploration.unit, tuple(exploration.columns), before, tuple(solutions), others)
 
 
 def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
@@ -372,7 +375,7 @@ def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: S
     desk.enter("reading")
     table = table_of(desk, policy)
     by_spec = {all_of(with_size(policy.models, k)).spec(): k for k in sizes}
-    found = compare_by_policy(
+    comparison = compare_by_policy(
         table,
         replace(policy, target=None),
         algorithms=list(algorithms),
@@ -382,7 +385,7 @@ def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: S
         progress=desk.report,
     )
     return AlgorithmGrid(
-        found, draw_comparison(found), tuple(by_spec[str(trial.point.model)] for trial in found.trials)
+        comparison, draw_comparison(comparison), tuple(by_spec[str(trial.point.model)] for trial in comparison.trials)
     )
 
 

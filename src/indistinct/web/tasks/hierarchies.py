@@ -225,15 +225,15 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
         return encoded.domain, np.bincount(encoded.codes, minlength=len(encoded.domain))
 
     key = ("column values", *stamp_of(policy.source, policy.input.reading), column)
-    found: tuple[Domain, Codes] = desk.keep(key, count, most=_most_kept(policy))
-    return found
+    values: tuple[Domain, Codes] = desk.keep(key, count, most=_most_kept(policy))
+    return values
 
 
 def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> _Bound:
     domain, _ = _values(desk, policy, column)
     key = _key_of_fit(policy, column, hierarchy)
-    found: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
-    return found
+    bound: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
+    return bound
 
 
 def _most_kept(policy: Policy) -> int:

@@ -110,12 +110,12 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
             return look(desk, path, shown)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
-        found = inspect_as_read(table) if exact else inspect(table)
+        inspection = inspect_as_read(table) if exact else inspect(table)
         desk.report(0.9)
-        policy = starter_policy(found, path, path.parent, reading=found.reading)
-        policy = replace(policy, output=replace(policy.output, writing=writing_like(path, found.reading)))
-        read = table if found.reading == table.reading else open_kept(desk, path, found.reading)
-        return _look_of(found, policy, policy, path, read)
+        policy = starter_policy(inspection, path, path.parent, reading=inspection.reading)
+        policy = replace(policy, output=replace(policy.output, writing=writing_like(path, inspection.reading)))
+        read = table if inspection.reading == table.reading else open_kept(desk, path, inspection.reading)
+        return _look_of(inspection, policy, policy, path, read)
 
 
 def layout_shown(error: InputError, reading: Reading) -> Reading | None:
@@ -146,9 +146,9 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
         policy.schema.check(table.columns)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
-        found = inspect_as_read(table)
-        starter = starter_policy(found, table_path, policy.base, reading=found.reading)
-        return _look_of(found, policy, starter, table_path, table)
+        inspection = inspect_as_read(table)
+        starter = starter_policy(inspection, table_path, policy.base, reading=inspection.reading)
+        return _look_of(inspection, policy, starter, table_path, table)
 
 
 def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple[Look, tuple[str, ...]]:
@@ -163,9 +163,9 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
         made = read_policy(policy)
         job = move_files(made, made.locate, base=policy.parent, move_hierarchy=lambda _: None)
         table = open_kept(desk, taken.data, job.input.reading)
-        found = inspect_as_read(table)
-        starter = starter_policy(found, taken.data, job.base, reading=found.reading)
-        return _look_of(found, job, starter, taken.data, table), taken.lost
+        inspection = inspect_as_read(table)
+        starter = starter_policy(inspection, taken.data, job.base, reading=inspection.reading)
+        return _look_of(inspection, job, starter, taken.data, table), taken.lost
 
 
 def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
@@ -188,8 +188,8 @@ def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, tab
 def points_at_people(profile: ColumnProfile) -> dict[str, str]:
     """Return the identifying pattern of a column's values, as a quasi-identifier and in other roles."""
     roles = {"quasi": Role.QUASI, "other": None}
-    found = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
-    return {key: "" if each is None else each.meaning for key, each in found.items()}
+    patterns = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
+    return {key: "" if each is None else each.meaning for key, each in patterns.items()}
 
 
 def _policy_at(path: Path, allowed: Allowed) -> Policy:
@@ -260,8 +260,8 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
         how = delimited_reading(path, reading)
         for candidate in encodings(path, reading.encoding):
             with suppress(UnicodeError):
-                found = find_dialect(path, candidate, how)
-                return {"kind": "text", "delimiter": found.delimiter, "encoding": found.encoding}
+                dialect = find_dialect(path, candidate, how)
+                return {"kind": "text", "delimiter": dialect.delimiter, "encoding": dialect.encoding}
     if kind in SHEETS:
         with open_workbook(path) as book:
             return {"kind": "workbook", "sheets": list(book.sheet_names)}

@@ -92,11 +92,11 @@ def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str
     desk.enter("reading")
     given = published_files(desk, policy, files)
     desk.enter("comparing columns")
-    found = distributions(given, progress=desk.report)
+    distances = distributions(given, progress=desk.report)
     picture = None
-    if len(found.columns) > 1:
-        picture = draw_distributions(found, title="How far the release is from the original")
-    return {"picture": picture, **found.to_json()}
+    if len(distances.columns) > 1:
+        picture = draw_distributions(distances, title="How far the release is from the original")
+    return {"picture": picture, **distances.to_json()}
 
 
 def zip_files(target: Path, files: Iterable[Path]) -> Path:

@@ -42,7 +42,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         population_size=population_size,
         progress=lambda share: desk.report(0.2 + 0.5 * share),
     )
-    found, figures = assessed.to_json(), assessed.figures
+    assessment, figures = assessed.to_json(), assessed.figures
     desk.report(0.6)
     desk.enter("comparing coarser columns")
     treatments = find_treatments(desk, policy, files)
@@ -50,7 +50,10 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
     desk.enter("looking for members")
     members, why = _members(given)
     desk.enter("drawing")
-    documents = {"assess": JsonValues("assess", found), "certificate": JsonValues("certificate", certificate_in(files))}
+    documents = {
+        "assess": JsonValues("assess", assessment),
+        "certificate": JsonValues("certificate", certificate_in(files)),
+    }
     if members:
         found_members = {name: dict(each.to_json()) for name, each in members.items()}
         documents["membership"] = JsonValues("membership", found_members)
@@ -59,7 +62,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         documents["unique_on_columns"] = JsonValues("unique_on_columns", column_set_facts(given))
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
     return {
-        "found": found,
+        "found": assessment,
         "figures": figures,
         "treatments": treatments,
         "pictures": _pictures(facts),
@@ -134,6 +137,6 @@ def attack_release(
         known["earlier"] = read_release(beside["earlier"], policy.schema, algorithm=policy.algorithm)
     desk.enter("attacking")
     outcomes = attack_all(given, attacks=attacks, seconds=seconds, progress=desk.report, **known)
-    found = outcomes.to_json()
-    facts = Facts(Subject(given, policy), {"attack": JsonValues("attack", found)})
-    return {"found": found, "sections": [risk.attacks(facts, internal=True)]}
+    document = outcomes.to_json()
+    facts = Facts(Subject(given, policy), {"attack": JsonValues("attack", document)})
+    return {"found": document, "sections": [risk.attacks(facts, internal=True)]}

@@ -72,9 +72,9 @@ def look_at_tables(desk: Desk, files: Mapping[str, Path], *, people: str | None 
     """Inspect several files, and propose the people table, person IDs, roles and the calendar."""
     desk.enter("looking at columns", f"{len(files)} tables")
     with without_folder(next(iter(files.values())).parent):
-        found = propose_linked(files, people=people)
-    inspections = {name: inspection_with_warnings(each) for name, each in found.inspections.items()}
-    return TablesLook(found.policy, inspections, found.reasons, found.left_out)
+        proposal = propose_linked(files, people=people)
+    inspections = {name: inspection_with_warnings(each) for name, each in proposal.inspections.items()}
+    return TablesLook(proposal.policy, inspections, proposal.reasons, proposal.left_out)
 
 
 def look_by_linked_policy(desk: Desk, path: Path, allowed: Allowed, files: Path) -> TablesLook | MissingTable:
@@ -114,8 +114,8 @@ def _check_paths(document: Mapping[str, Any], base: Path, allowed: Allowed) -> N
     for name, table in tables.items():
         columns = table.get("columns")
         for column, given in (columns if isinstance(columns, dict) else {}).items():
-            found = given.get("hierarchy") if isinstance(given, dict) else None
-            hierarchy: dict[str, Any] = found if isinstance(found, dict) else {}
+            declared = given.get("hierarchy") if isinstance(given, dict) else None
+            hierarchy: dict[str, Any] = declared if isinstance(declared, dict) else {}
             for key in ("file", "parents"):
                 if isinstance(hierarchy.get(key), str):
                     allowed.require(base / hierarchy[key], f"[tables.{name}] {column}: the hierarchy file")
@@ -125,8 +125,8 @@ def assess_known_rows(desk: Desk, policy: LinkedPolicy) -> dict[str, Any]:
     """Return how many people are left among fewer than k by the number of known rows: a picture, and figures."""
     desk.enter("counting known rows")
     with without_folder(policy.base):
-        found = assess_originals(policy, KNOWN)
-    return {"picture": draw_known_rows(found), "found": found.to_json(), "people": found.people}
+        risks = assess_originals(policy, KNOWN)
+    return {"picture": draw_known_rows(risks), "found": risks.to_json(), "people": risks.people}
 
 
 def publish_tables(desk: Desk, policy: LinkedPolicy, folder: Path) -> dict[str, Any]:

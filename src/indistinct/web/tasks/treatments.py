@@ -68,15 +68,15 @@ class Treatments:
 def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     """Return coarser ways for the columns of a release that no generalization touched, with what they reach."""
     insensitive, kept = policy.schema.insensitive, (*policy.schema.insensitive, *policy.schema.sensitive)
-    raw, found = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
-    if not found.structure.whole_rows:
+    raw, release = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
+    if not release.structure.whole_rows:
         return Treatments()
-    rows = found.order[: found.published]
+    rows = release.order[: release.published]
     owners = _owners(raw, policy)[rows]
     varying = _varying_columns(raw, policy, rows, owners)
     if not kept or raw.num_rows * (len(insensitive) + 1) * (3 * len(kept) + 1) > MAX_WORK:
         return Treatments(varying=varying)
-    classes = np.repeat(np.arange(len(found.sizes)), found.sizes)
+    classes = np.repeat(np.arange(len(release.sizes)), release.sizes)
     shown = transform_by_policy(table_of(desk, policy), policy).data
     codes = {name: codes_of(name, shown[name].take(pa.array(rows))) for name in insensitive}
     if any(each is None for each in codes.values()):  # values that cannot be compared may all differ

@@ -82,9 +82,9 @@ def analyze_release(desk: Desk, policy: Policy, files: Files) -> ShownAnalyses:
     given = published_files(desk, policy, files)
     desk.enter("analyzing")
     asked = {name: getattr(plan, name) for name in QUESTIONS}
-    found = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights, progress=desk.report)
-    document = found.document()
-    return ShownAnalyses(f"{document.title}.", _forest_plot(found), document.sections[0].blocks)
+    analyses = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights, progress=desk.report)
+    document = analyses.document()
+    return ShownAnalyses(f"{document.title}.", _forest_plot(analyses), document.sections[0].blocks)
 
 
 def _forest_plot(found: Analyses) -> str | None:
@@ -153,8 +153,8 @@ def _example(given: Published, quasi: Sequence[str]) -> list[str]:
     value, low, high, true = (float(each) if isinstance(each, int | float) else math.nan for each in counts)
     if not math.isfinite(value + low + high + true):
         return []
-    found = number(low) if estimate.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
-    return [f"How many rows have {words}? The release says {found}; the table has {number(true)}."]
+    text = number(low) if estimate.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
+    return [f"How many rows have {words}? The release says {text}; the table has {number(true)}."]
 
 
 def _query_of(data: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None:

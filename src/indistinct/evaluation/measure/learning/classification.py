@@ -246,15 +246,15 @@ class _LearningTask:
 
     def check(self, folds: int) -> None:
         """Raise unless there is something to learn, and every fold has rows."""
-        found = len(self.columns[self.target].domain)
-        if found < 2:
+        classes = len(self.columns[self.target].domain)
+        if classes < 2:
             raise InputError(
                 f"the target {self.target!r} has one value: there is nothing to learn",
                 hint="name a column with at least two values",
             )
-        if found > MAX_VALUES:
+        if classes > MAX_VALUES:
             raise InputError(
-                f"the target {self.target!r} has {found:,} values; at most {MAX_VALUES} are supported",
+                f"the target {self.target!r} has {classes:,} values; at most {MAX_VALUES} are supported",
                 hint="name a category, or put the values into groups first",
             )
         people = self.people()
@@ -332,11 +332,11 @@ def _run(
     done.majority.append(float((truth[fold.tested] == np.bincount(truth[fold.training]).argmax()).mean()))
     for trained, (rows, targets, domains) in sets.items():
         for binned in sorted({each.binned for each in chosen}):
-            found = features_of(
+            features = features_of(
                 rows, tested, domains, representation=study.representation, binned=binned, seed=fold.seed
             )
             for each in (each for each in chosen if each.binned == binned):
-                predicted = each.predictions(found.training, targets, about=found.tested, seed=fold.seed)
+                predicted = each.predictions(features.training, targets, about=features.tested, seed=fold.seed)
                 done.hits[spell(each), trained].append(hits(predicted, truth[fold.tested]))
 
 
@@ -357,10 +357,10 @@ def _summary(
     for name in map(spell, chosen):
         best = [each.accuracy for each in done.hits[name, ORIGINAL]]
         for trained in TRAINED_ON:
-            found = done.hits[name, trained]
-            accuracy = [each.accuracy for each in found]
+            hits = done.hits[name, trained]
+            accuracy = [each.accuracy for each in hits]
             less = [one - other for one, other in zip(accuracy, best, strict=True)]
-            balanced = over([each.balanced for each in found])
+            balanced = over([each.balanced for each in hits])
             scores.append(Score(name, trained, over(accuracy), balanced, over(less), tuple(accuracy)))
     recoded = study.target in study.schema.quasi
     alone = all(name in study.schema.quasi for name in study.domains)

@@ -127,8 +127,8 @@ class Classification(Result):
 
     def score(self, classifier: str, trained_on: str = RELEASE) -> Score:
         """Return the score of a classifier by its specification."""
-        found = {(each.classifier, each.trained_on): each for each in self.scores}
-        return found[classifier, trained_on]
+        scores = {(each.classifier, each.trained_on): each for each in self.scores}
+        return scores[classifier, trained_on]
 
 
 LEARNED = (

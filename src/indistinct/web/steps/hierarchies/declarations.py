@@ -143,13 +143,13 @@ def cuts_of(text: str) -> list[list[float]]:
     lines = lines_of(text)
     if not lines:
         raise TaskError("name one cut point at least", hint="for instance 18, 40, 65")
-    found = []
+    cuts = []
     for place, line in enumerate(lines, start=1):
         try:
-            found.append(parse_numbers(line))
+            cuts.append(parse_numbers(line))
         except TaskError as error:
             raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
-    return found
+    return cuts
 
 
 def spell_numbers(values: Sequence[float]) -> str:
@@ -172,17 +172,17 @@ def _number(text: str, place: int) -> float:
 
 def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
     """Return the columns that a hierarchy is good for, each with what it is for."""
-    found = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
+    uses = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
     for model in policy.models:
         for part in model.parts():
-            found |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
+            uses |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
     for name, transformation in policy.transformations.items():
         if transformation.level is not None:
-            found[name] = f"published on level {transformation.level}"
+            uses[name] = f"published on level {transformation.level}"
     for name in policy.hierarchies:
         if name in policy.schema.published:
-            found.setdefault(name, str(policy.schema.role(name)))
-    return found
+            uses.setdefault(name, str(policy.schema.role(name)))
+    return uses
 
 
 def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:

@@ -97,10 +97,10 @@ class _Editor:
                 name="sought",
                 kind="search",
             )
-        found = find_groups(groups, choices.get(SOUGHT, ""))
-        members = sum(len(group.members) for group in found)
+        matching = find_groups(groups, choices.get(SOUGHT, ""))
+        members = sum(len(group.members) for group in matching)
         first = min(choices.get(FIRST, 0), max(0, members - 1) // PAGE * PAGE)
-        shown_groups = page_of(found, first)
+        shown_groups = page_of(matching, first)
         self._draw_groups([group for group in shown_groups if not group.alone])
         self._draw_alone([group.label for group in shown_groups if group.alone])
         self._draw_pages(first, members)
@@ -218,13 +218,13 @@ def find_groups(groups: Sequence[Group], text: str) -> list[Group]:
     [Group(label='infection', members=('cold',))]
     """
     sought = text.strip().casefold()
-    found = []
+    matching = []
     for group in groups:
         named = sought in group.label.casefold()
         members = tuple(each for each in group.members if named or sought in each.casefold())
         if members:
-            found.append(Group(group.label, members))
-    return found
+            matching.append(Group(group.label, members))
+    return matching
 
 
 def page_of(groups: Sequence[Group], first: int, *, most: int = PAGE) -> list[Group]:

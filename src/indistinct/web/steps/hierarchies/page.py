@@ -296,9 +296,9 @@ def _draw_import(screen: Screen, column: str) -> None:
 
 async def _import(screen: Screen, column: str, event: dict[str, Any]) -> None:
     path = uploaded_path(screen.session, "hierarchy", event)
-    found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
-    decide(screen, column, found.hierarchy)
-    screen.choices[IMPORT_NOTES] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
+    imported: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
+    decide(screen, column, imported.hierarchy)
+    screen.choices[IMPORT_NOTES] = (f"{plural(len(imported.hierarchy.rows), 'value')} imported.", *imported.notes)
 
 
 async def _export(screen: Screen, column: str) -> None:

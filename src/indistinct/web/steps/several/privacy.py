@@ -69,17 +69,17 @@ def _risk(screen: Screen) -> None:
     draw_tables_chores(screen)
     if not session.is_fresh(KNOWN_ROWS, key_of_known_rows(policy)):
         return
-    found = session.result(KNOWN_ROWS)
-    parts.say(risk_sentence(found["found"]))
-    if found["picture"]:
+    risks = session.result(KNOWN_ROWS)
+    parts.say(risk_sentence(risks["found"]))
+    if risks["picture"]:
         with parts.tag("div", classes="pictures"):
-            parts.picture(found["picture"])
-    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not found["picture"]):
-        k = found["found"]["k"]
+            parts.picture(risks["picture"])
+    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not risks["picture"]):
+        k = risks["found"]["k"]
         rows = [
             (each["table"], str(each["known"]), "yes" if each["people_columns"] else "no",
              TOO_MANY if each["share"] is None else percent(each["share"]))
-            for each in found["found"]["risks"]
+            for each in risks["found"]["risks"]
         ]  # fmt: skip
         headings = ("table", "known rows", "people columns known", f"people below {k}")
         parts.table("", headings, rows, right=headings[-1:])
