@@ -32,8 +32,8 @@ def spell(value: Any) -> str:
     'k-anonymity:k=5'
     """
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
-    shown = ",".join(f"{key}={spell_value(part)}" for key, part in given)
-    return f"{value.name}:{shown}" if shown else str(value.name)
+    arguments = ",".join(f"{key}={spell_value(part)}" for key, part in given)
+    return f"{value.name}:{arguments}" if arguments else str(value.name)
 
 
 def name_of(text: str) -> str:

@@ -306,8 +306,8 @@ class _Trial:
         K or l one lower, one part of the model left out, or more suppression.
         """
         first, parts = self.made[0], self.problem.model.parts()
-        for place, part in enumerate(parts):
-            before, after = parts[:place], parts[place + 1 :]
+        for index, part in enumerate(parts):
+            before, after = parts[:index], parts[index + 1 :]
             for setting, eased in _ease_model(part):
                 yield from self._change(first, setting, model=_all((*before, eased, *after)))
             if before or after:

@@ -115,8 +115,8 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     def spelled(point: "Point") -> str:
         model = [] if point.model is None else ["--model", point.model]
         dropped = ["--suppression", str(point.suppression)]
-        said = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
-        return shlex.join(said)
+        command = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
+        return shlex.join(command)
 
     return spelled
 

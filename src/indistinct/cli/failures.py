@@ -253,6 +253,6 @@ def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "e
 
 
 def _tell_values(values: Sequence[Any], *, most: int = 20) -> None:
-    shown = ", ".join(repr(value) for value in values[:most])
+    texts = ", ".join(repr(value) for value in values[:most])
     rest = f" and {len(values) - most} more" if len(values) > most else ""
-    say(f"\nvalues: {shown}{rest}")
+    say(f"\nvalues: {texts}{rest}")

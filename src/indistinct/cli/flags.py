@@ -130,8 +130,8 @@ def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
     budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)
-    said = policy.model.spec() if policy.model else "no model"
-    note(f"not what the policy says, but {spell(algorithm)}, {said} and a suppression of at most {budget}")
+    model = policy.model.spec() if policy.model else "no model"
+    note(f"not what the policy says, but {spell(algorithm)}, {model} and a suppression of at most {budget}")
     return replace(policy, algorithm=algorithm, suppression=budget)
 
 
@@ -270,12 +270,12 @@ def read_table(
     from indistinct.tables import open_table
 
     check_input(policy, path)
-    place = _place(path or policy.source)
+    given = _place(path or policy.source)
     within: dict[str, Any] = {}
-    if memory is not None and table is None and not lives_elsewhere(place):
+    if memory is not None and table is None and not lives_elsewhere(given):
         within = {"engine": "memory", "memory": memory}
-    named = None if _names_table(place) else table
-    source = opening.open(place, reading=policy.reading_at(path), table=named, **within)
+    named = None if _names_table(given) else table
+    source = opening.open(given, reading=policy.reading_at(path), table=named, **within)
     note_reading(source)
     return open_table(source)
 
@@ -289,9 +289,9 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
     from indistinct.job.job import check_input
 
     check_input(policy, path)
-    place, engine = _place(path or policy.source), flags.engine or "auto"
-    table = None if path or _names_table(place) else flags.table
-    _, source = open_source(place, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
+    given, engine = _place(path or policy.source), flags.engine or "auto"
+    table = None if path or _names_table(given) else flags.table
+    _, source = open_source(given, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
     note_reading(source)
     return source
 

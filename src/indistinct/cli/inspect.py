@@ -114,10 +114,10 @@ def _take_over(
         show("", "Not taken over:", *(f"- {each}" for each in taken.lost))
 
 
-def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+def _show(inspection: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
     from indistinct.inspection.inspection_document import inspection_document
 
-    show(inspection_document(found, name=data, values=show_values), "")
+    show(inspection_document(inspection, name=data, values=show_values), "")
     if html is not None:
         show(f"page    {html}  (for those who have the table)")
     if output is not None:

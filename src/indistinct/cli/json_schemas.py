@@ -154,9 +154,9 @@ _METRICS = {"metrics": by_name(maybe(NUMBER))}
 
 def _release() -> Schema:
     """Return the schema of what `anonymize` and `apply` print."""
-    places = {"output": TEXT, "other_outputs": many(TEXT), "certificate_path": maybe(TEXT)}
-    places |= {"recoding_path": maybe(TEXT), "report_path": maybe(TEXT)}
-    always = {**places, **_COUNTED, **_judged(), "verdict": _verdict(), **_METRICS, "counters": by_name(NUMBER)}
+    paths = {"output": TEXT, "other_outputs": many(TEXT), "certificate_path": maybe(TEXT)}
+    paths |= {"recoding_path": maybe(TEXT), "report_path": maybe(TEXT)}
+    always = {**paths, **_COUNTED, **_judged(), "verdict": _verdict(), **_METRICS, "counters": by_name(NUMBER)}
     return closed(always, optional={"not_measured": by_name(TEXT), "explanation": _explanation()})
 
 
@@ -165,9 +165,9 @@ def _verified() -> Schema:
 
 
 def _measured() -> Schema:
-    places = {"published": TEXT, "original": maybe(TEXT), "chart": maybe(TEXT)}
+    paths = {"published": TEXT, "original": maybe(TEXT), "chart": maybe(TEXT)}
     more = {"not_measured": by_name(TEXT), "membership": by_name(_membership())}
-    return closed({**places, **_COUNTED, **_METRICS}, optional=more)
+    return closed({**paths, **_COUNTED, **_METRICS}, optional=more)
 
 
 # Risk
@@ -392,8 +392,8 @@ def _inspect() -> Schema:
     column |= dict.fromkeys(("name", "type", "role", "reason", "figure"), TEXT)
     column |= {"unique_share": SHARE, "patterns": many(_pattern()), "safe_harbor": maybe(listed)}
     column |= {"involved_share": maybe(SHARE), "hierarchy": maybe(by_name(ANY)), "findings": many(TEXT)}
-    shown = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
-    columns = many(closed({**column, "label": maybe(TEXT)}, optional=shown))
+    value_schemas = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
+    columns = many(closed({**column, "label": maybe(TEXT)}, optional=value_schemas))
     column_schemas = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
     together = dict.fromkeys(("members", "looked_at", "size", "found"), WHOLE)
     together |= {"unit": TEXT, "sampled": FLAG, "columns": many(TEXT), "by_size": by_name(SHARE)}

@@ -256,9 +256,11 @@ def scan_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> "di
             identifiers=(*schema.identifiers, table.person),
         )
         scanned = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
-        places = [f"column {name!r}" for name in made]
+        checked = [f"column {name!r}" for name in made]
         findings = [
-            each for each in scanned.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
+            each
+            for each in scanned.findings
+            if not (each.check == "labels-outside-hierarchy" and each.place in checked)
         ]
         scans[str(files[table.name])] = replace(scanned, findings=tuple(findings))
     return scans

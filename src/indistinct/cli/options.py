@@ -37,8 +37,8 @@ def option_of(setting: Setting) -> Any:
     least = 0 if setting.kind is WHOLE else None
     panel, words = setting.group, setting.flag_help
     metavar = "" if setting.kind is TRUTH else setting.metavar
-    shown = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
-    return Annotated[setting.kind.flag, shown]
+    option = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
+    return Annotated[setting.kind.flag, option]
 
 
 Json = Annotated[bool, typer.Option("--json", rich_help_panel="Messages", help=FLAGS["as_json"].help)]

@@ -68,14 +68,14 @@ def measure_and_note(run: Callable[[], "Measurements"]) -> "Measurements":
     """Measure a release that is published already; say so if that fails, and go on where it is for want of memory."""
     from indistinct.metrics import Measurements
 
-    said = "the release is written and verified, but it cannot be measured"
+    message_start = "the release is written and verified, but it cannot be measured"
     try:
         return run()
     except OutOfMemoryError as error:
-        note(f"{said}: {error.message}")
+        note(f"{message_start}: {error.message}")
         return Measurements()
     except IndistinctError:
-        note(said)
+        note(message_start)
         raise
 
 

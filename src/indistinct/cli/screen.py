@@ -182,8 +182,8 @@ def _widths(columns: Sequence[_ScreenColumn], width: int) -> list[int]:
     """Return the width of each column: its minimum, and an equal part of the rest."""
     widths = [column.least for column in columns]
     left = width - sum(widths) - GAP * (len(columns) - 1)
-    for place, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
-        more = max(min(left // (len(columns) - place), columns[index].most - widths[index]), 0)
+    for widened, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
+        more = max(min(left // (len(columns) - widened), columns[index].most - widths[index]), 0)
         widths[index] += more
         left -= more
     return widths
@@ -219,8 +219,8 @@ def _rich_table(columns: Sequence[_ScreenColumn], width: int) -> "Table":
 
 def say(message: str, *, style: str | None = None) -> None:
     """Print a message that is not the result; one that lists very much is cut."""
-    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} …"
-    _sentence(screen(stderr=True), shown, style=style)
+    text = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} …"
+    _sentence(screen(stderr=True), text, style=style)
 
 
 def _sentence(console: "Console", text: str, *, style: str | None = None) -> None:
@@ -290,11 +290,11 @@ PREPARING_NOTES = {
 @contextmanager
 def say_preparing() -> Iterator[None]:
     """Say once that kernels are being compiled, unless a bar says so."""
-    said: list[str] = []
+    lines: list[str] = []
 
     def tell(stage: str, _rows: str) -> None:
-        if stage in PREPARING_NOTES and not said and not BARS:
-            said.append(stage)
+        if stage in PREPARING_NOTES and not lines and not BARS:
+            lines.append(stage)
             note(f"{stage}: {PREPARING_NOTES[stage]}")
 
     with watch_stages(tell):

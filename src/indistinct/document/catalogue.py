@@ -87,8 +87,8 @@ class Catalogue:
         may = text[:1].isupper() or bool(end)  # it may be the same as a part of another one
         translated = None if may and text not in self.exact and part in self.exact else self._translate(text)
         if translated is None and may:
-            said = self._translate(part)
-            translated = None if said is None else said[:1].upper() + said[1:] + end
+            part_translated = self._translate(part)
+            translated = None if part_translated is None else part_translated[:1].upper() + part_translated[1:] + end
         return translated
 
     def number(self, text: str) -> str:
@@ -168,10 +168,12 @@ def read_catalogue(language: str) -> Catalogue:
     text = files("indistinct.document").joinpath(f"{language}.po").read_text("utf-8")
     messages = dict(read_messages(text))
     header = dict(line.split(": ", 1) for line in messages.pop("").splitlines())
-    patterns = [_message(source, said) for source, said in messages.items() if _PLACEHOLDER.search(source)]
+    patterns = [
+        _message(source, translation) for source, translation in messages.items() if _PLACEHOLDER.search(source)
+    ]
     # Of two messages for one sentence the one is meant that begins with words, and then the longer one.
     patterns.sort(key=lambda each: (each.source.startswith("{"), -len(_PLACEHOLDER.sub("", each.source))))
-    exact = {source: said for source, said in messages.items() if not _PLACEHOLDER.search(source)}
+    exact = {source: translation for source, translation in messages.items() if not _PLACEHOLDER.search(source)}
     return Catalogue(language, exact, tuple(patterns), header["X-Decimal"], header["X-Thousands"], header["X-Date"])
 
 
@@ -207,8 +209,8 @@ def read_messages(text: str) -> Iterator[tuple[str, str]]:
 def _message(source: str, translation: str) -> Message:
     kinds: dict[str, str] = {}
 
-    def shape_of(found: re.Match[str]) -> str:
-        name, kind = found[1], found[2] or ""
+    def shape_of(match: re.Match[str]) -> str:
+        name, kind = match[1], match[2] or ""
         if name in kinds:
             return f"(?P={name})"
         kinds[name] = kind

@@ -51,12 +51,12 @@ class Result(AsJson):
         return f"<{_cut(self.document().title)}>"
 
     def _repr_html_(self) -> str:
-        shown = _shorten(self.document())
+        document = _shorten(self.document())
         blocks = [
             f"<p><strong>{prose(section.title)}</strong></p>" * bool(section.title) + _blocks_html(section.blocks)
-            for section in shown.sections
+            for section in document.sections
         ]
-        title = f"<p><strong>{prose(shown.title)}</strong></p>"
+        title = f"<p><strong>{prose(document.title)}</strong></p>"
         return f'<div class="indistinct"><style>{STYLE}</style>{title}{"".join(blocks)}</div>'
 
 

@@ -119,20 +119,20 @@ class Translation:
         otherwise: a name for missing or for several values.
         """
 
-        def translate(found: re.Match[str], *, mark: bool = False) -> str:
-            text = html.unescape(found[3])
-            stays = mark and _ITALIC not in found[1] and not _NUMBER_OR_MONTH.fullmatch(text)
-            return f"{found[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{found[4]}"
+        def translate(match: re.Match[str], *, mark: bool = False) -> str:
+            text = html.unescape(match[3])
+            stays = mark and _ITALIC not in match[1] and not _NUMBER_OR_MONTH.fullmatch(text)
+            return f"{match[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{match[4]}"
 
         described = _DESCRIPTION.search(svg)
         notes = html.unescape(described[2]).split(NOTE_END) if described else []
         parts = _MARKS.split(svg) if values else [svg]
-        said = "".join(
-            _DRAWN.sub(functools.partial(translate, mark=bool(place % 2)), part) for place, part in enumerate(parts)
+        translated = "".join(
+            _DRAWN.sub(functools.partial(translate, mark=bool(index % 2)), part) for index, part in enumerate(parts)
         )
         german = html.escape(NOTE_END.join(map(self._drawn, notes)), quote=False)
-        said = _DESCRIPTION.sub(lambda found: f"{found[1]}{german}{found[3]}", said)
-        return _LINES.sub(lambda found: self._lines(found[0], notes), said)
+        translated = _DESCRIPTION.sub(lambda found: f"{found[1]}{german}{found[3]}", translated)
+        return _LINES.sub(lambda found: self._lines(found[0], notes), translated)
 
     def _drawn(self, text: str) -> str:
         """Return a text of a drawing; one that the catalogue does not have is a value."""

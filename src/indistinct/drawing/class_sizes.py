@@ -199,15 +199,15 @@ def _bars(bars: Bars, *, title: str, sides: Sequence[str]) -> "list[alt.Chart]":
     x = alt.X("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", tickCount=5, grid=True, gridColor="#ddd")
     colour = alt.Color("side:N", sort=list(sides)).scale(domain=list(sides), range=colours)
     base = alt.Chart(alt.Data(values=values), width=BAR_WIDTH, height=len(names) * (len(sides) * BAR + 14))
-    place = {"align": "left", "dx": 5, "fontSize": 11}
+    label_style = {"align": "left", "dx": 5, "fontSize": 11}
     # A limit may lie behind a value, which stays legible.
     halo, text = (
-        base.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", aria=False, **place),
-        base.mark_text(**place),
+        base.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", aria=False, **label_style),
+        base.mark_text(**label_style),
     )
-    said = {"y": y, "yOffset": offset, "x": "share:Q", "text": "text:N"}
+    encoding = {"y": y, "yOffset": offset, "x": "share:Q", "text": "text:N"}
     bar = base.mark_bar(height=BAR).encode(y=y, yOffset=offset, x=x, color=colour)
-    return [bar, halo.encode(**said), text.encode(**said)]
+    return [bar, halo.encode(**encoding), text.encode(**encoding)]
 
 
 def _words_of_bars(bars: Bars) -> list[str]:

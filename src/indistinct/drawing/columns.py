@@ -70,10 +70,12 @@ def draw_bars(name: str, bars: Bars) -> str:
 def _most_frequent(bars: Bars) -> "alt.Chart":
     alt = altair()
     # Two long labels may begin alike, so that each has its place in front of it.
-    keys = [f"{place:02d}{label}" for place, label in enumerate(bars.labels)]
+    keys = [f"{index:02d}{label}" for index, label in enumerate(bars.labels)]
     rows = [{"value": key, "rows": count} for key, count in zip(keys, bars.counts, strict=True)]
-    shown = f"length(datum.label) > {LONGEST + 2} ? slice(datum.label, 2, {LONGEST + 1}) + '…' : slice(datum.label, 2)"
-    labels = {"labelExpr": shown, "labelLimit": LABELS, "minExtent": LABELS, "maxExtent": LABELS, "domain": False}
+    label_text = (
+        f"length(datum.label) > {LONGEST + 2} ? slice(datum.label, 2, {LONGEST + 1}) + '…' : slice(datum.label, 2)"
+    )
+    labels = {"labelExpr": label_text, "labelLimit": LABELS, "minExtent": LABELS, "maxExtent": LABELS, "domain": False}
     return (
         alt.Chart(alt.Data(values=rows), width=WIDTH - LABELS, height=HEIGHT)
         .mark_bar(color=COLOURS[0])

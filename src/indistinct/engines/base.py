@@ -48,7 +48,7 @@ COARSER = (
 )
 
 
-def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
+def as_written(schema: pa.Schema, written: pa.Schema) -> pa.Schema:
     """Return the types to read a written file with: zones and nanoseconds as they were written, other types as found.
 
     Moments are in the zone and to the digit that they had, which no text and no Parquet file tells.
@@ -58,7 +58,7 @@ def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
         for each in written
         if pa.types.is_timestamp(each.type) and (each.type.tz is not None or each.type.unit == "ns")
     }
-    return pa.schema([pa.field(each.name, kinds.get(each.name, each.type)) for each in found])
+    return pa.schema([pa.field(each.name, kinds.get(each.name, each.type)) for each in schema])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,16 @@ def require_table(source: Any) -> None:
         )
 
 
-def further_table(place: DatabaseTable, name: str) -> DatabaseTable:
+def further_table(target: DatabaseTable, name: str) -> DatabaseTable:
     """Return the database table for a further table of a release: the name of the main one with a suffix.
 
     >>> further_table(DatabaseTable("postgresql://host/db", 'clinic."Release"'), "sensitive").table
     'clinic."Release_sensitive"'
     """
-    table = place.table or ""
+    table = target.table or ""
     if table.endswith('"'):
-        return DatabaseTable(place.database, f'{table_name(table[:-1], name)}"') if name != MAIN else place
-    return DatabaseTable(place.database, table_name(table, name))
+        return DatabaseTable(target.database, f'{table_name(table[:-1], name)}"') if name != MAIN else target
+    return DatabaseTable(target.database, table_name(table, name))
 
 
 def table_name(table: str, name: str) -> str:
@@ -212,8 +212,8 @@ class BeyondMemory:
     @property
     def fits(self) -> int:
         """Return how many cells fit."""
-        held: int = self.passes.room.cells
-        return held if self.needed <= self.allowed else self.cells * self.allowed // self.needed
+        cells: int = self.passes.room.cells
+        return cells if self.needed <= self.allowed else self.cells * self.allowed // self.needed
 
     def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
         """Return the error of a caller that needs all cells; `problem` says why there is no way around them."""
@@ -327,11 +327,11 @@ def without_password(address: str) -> str:
     """
     try:
         parts = urlsplit(address)
-        user, mark, place = parts.netloc.rpartition("@")
+        user, mark, host = parts.netloc.rpartition("@")
         options = [(key, value) for key, value in parse_qsl(parts.query) if key in SHOWN]
     except ValueError:
         return "postgresql://"
-    netloc, path = f"{user.partition(':')[0]}{mark}{place}", parts.path
+    netloc, path = f"{user.partition(':')[0]}{mark}{host}", parts.path
     plain = PLACE.fullmatch(netloc) and VALUE.fullmatch(path) and all(VALUE.fullmatch(value) for _, value in options)
     if not plain or "@" in address.replace(parts.netloc, "", 1):
         return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
@@ -415,8 +415,8 @@ def is_relation(source: Any) -> bool:
 
 def is_database(source: Any) -> bool:
     """Return whether a source is a database file of DuckDB, or a table of one."""
-    place = source.database if isinstance(source, DatabaseTable) else source
-    return isinstance(place, str | Path) and "://" not in str(place) and Path(place).suffix.lower() in DATABASES
+    address = source.database if isinstance(source, DatabaseTable) else source
+    return isinstance(address, str | Path) and "://" not in str(address) and Path(address).suffix.lower() in DATABASES
 
 
 def is_spark_frame(source: Any) -> bool:

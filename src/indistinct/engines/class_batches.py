@@ -126,13 +126,13 @@ class _Judging:
             return None
         return replace(stretch, ends=tuple(each.without_others() for each in (*stretch.ends, *waiting)))
 
-    def _take(self, found: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
+    def _take(self, stretch: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
         """Judge some more classes; return the last of them apart, as its rows may continue in the next batch."""
         done, last = some.split(len(some) - 1)
-        if not found.ends and len(done):
+        if not stretch.ends and len(done):
             first, done = done.split(1)
-            found = replace(found, ends=(first,))
-        return (replace(found, said=self._say(done, *found.said)) if len(done) else found), [last]
+            stretch = replace(stretch, ends=(first,))
+        return (replace(stretch, said=self._say(done, *stretch.said)) if len(done) else stretch), [last]
 
     def _say(self, some: _Some, *before: Any) -> tuple[Any]:
         """Merge partial judgments."""
@@ -142,8 +142,8 @@ class _Judging:
         """Return the findings about all classes; raise `NotInOrderError` where one stretch overlaps another."""
         ordered = sorted((each for each in stretches if each.ends), key=_Stretch.reach)
         ends = [end for each in ordered for end in each.ends]
-        (said,) = self._say(_join(ends), *(said for each in ordered for said in each.said))
-        return said
+        (findings,) = self._say(_join(ends), *(findings for each in ordered for findings in each.said))
+        return findings
 
 
 def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> Any:

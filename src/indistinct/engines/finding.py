@@ -40,10 +40,10 @@ class CellFinder:
         widths = [max(len(domain) - 1, 0).bit_length() for domain in domains]
         steps, ranks, first = [], np.zeros(len(vectors), dtype=np.int64), 0
         while first < len(widths):
-            room, last = BITS - max(int(ranks.max(initial=0)), 1).bit_length(), first
-            while last < len(widths) and (last == first or sum(widths[first : last + 1]) <= room):
+            free_bits, last = BITS - max(int(ranks.max(initial=0)), 1).bit_length(), first
+            while last < len(widths) and (last == first or sum(widths[first : last + 1]) <= free_bits):
                 last += 1
-            words = _pack_codes(ranks, [vectors[:, place] for place in range(first, last)], widths[first:last])
+            words = _pack_codes(ranks, [vectors[:, index] for index in range(first, last)], widths[first:last])
             starts = run_starts(words)
             steps.append((slice(first, last), tuple(widths[first:last]), words[starts[:-1]]))
             ranks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -248,8 +248,8 @@ def _cells(
     histogram = entries(column).regroup(ids, size)
     width = len(column.domain)
     known = histogram.owners() * width + histogram.codes
-    places = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
-    return replace(cells, joint=Joint(histogram, parts_of(column, keys))), places
+    positions = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
+    return replace(cells, joint=Joint(histogram, parts_of(column, keys))), positions
 
 
 def alone_in_groups(fetch: Fetch, column: str) -> int:
@@ -263,7 +263,7 @@ def alone_in_groups(fetch: Fetch, column: str) -> int:
 def once_in_groups(fetch: Fetch, columns: Sequence[str]) -> int:
     """Return how many rows have a combination of values, transformed ones too, that no other row has."""
     groups = fetch(columns)
-    rows = pa.table({f"c{place}": groups.table[name] for place, name in enumerate(columns)})
+    rows = pa.table({f"c{index}": groups.table[name] for index, name in enumerate(columns)})
     rows = rows.append_column("rows", pa.array(groups.counts))
     united = rows.group_by(rows.column_names[:-1]).aggregate([("rows", "sum")])
     return int((united["rows_sum"].to_numpy() == 1).sum())

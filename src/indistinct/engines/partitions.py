@@ -44,14 +44,14 @@ def publish_rows(
 ) -> None:
     """Give a sink every table of a release; partitions take about `memory` bytes at a time."""
     classes = Run.of(assignment, secret)
-    tables, places = assignment.layout.tables, classes.places
+    tables, positions = assignment.layout.tables, classes.places
     wide = max(_published_width(table, rows=int(classes.starts[-1])) for table in tables.values())
     # Columns that are permuted apart, and counts of equal rows, need a class as a whole.
     whole = any(len(table.slices) > 1 or table.count is not None for table in tables.values())
     words = None if whole else _words(assignment, secret, stream=FIRST_SLICE)
     with closing(Partitions(classes.starts, memory, words, beside=wide)) as partitions:
         for rows, class_ids, cells in _locate_rows(source, assignment, row_index, secret=secret, memory=memory):
-            partitions.add(rows, places[class_ids], cells)
+            partitions.add(rows, positions[class_ids], cells)
         for name, table in tables.items():
             sink.accept(name, _tables(source.columns, assignment, partitions, classes, table, secret))
 
@@ -147,8 +147,8 @@ def _locate_rows(
         counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
     else:
         counts, owners = joint.histogram.counts, joint.histogram.owners().astype(np.int32)
-    shown = {output.of for table in tables for output in table.outputs if output.values is None}
-    kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in shown)
+    names = {output.of for table in tables for output in table.outputs if output.values is None}
+    kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in names)
     wanted = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept]))
     batches = _group_rows(source.batches(wanted), finder, entries, kept)
     by_cell = any(output.by_cell for table in tables for output in table.outputs)

@@ -26,9 +26,9 @@ Words = Callable[[pa.Table], Codes]
 """What gives every row of a table 32 bits, by which the rows of one large group are dealt to several partitions."""
 
 
-def take_rows(table: pa.Table, places: Codes) -> pa.Table:
+def take_rows(table: pa.Table, positions: Codes) -> pa.Table:
     """Return some rows of a table; Arrow's own `take` forgets their number where the table has no columns."""
-    return table.take(pa.array(places)) if table.num_columns else table.slice(0, len(places))
+    return table.take(pa.array(positions)) if table.num_columns else table.slice(0, len(positions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,16 +115,16 @@ class Summary:
         document: dict[str, Any] = {name: _spell_path(path) for name, path in self.files.items()}
         document |= {"rows": self.rows, "original_rows": self.original_rows, "form": self.form}
         if self.certificate is not None:
-            told = self.certificate.to_json()
+            certified = self.certificate.to_json()
             document |= {
                 "algorithm": self.certificate.algorithm,
                 "holds": self.certificate.holds,
                 "suppressed_rows": self.certificate.suppressed_rows,
                 "classes": self.certificate.classes,
                 "k": self.certificate.smallest_class,
-                "models": told["verdicts"],
+                "models": certified["verdicts"],
                 "warnings": list(self.warnings),
-                "certificate": told,
+                "certificate": certified,
             }
         if self.verdict is not None:
             document["verdict"] = self.verdict.to_json()
@@ -181,22 +181,22 @@ def count_in_words(certificate: Certificate) -> str:
     return f"{words}; {plural(suppressed, 'row')}{lost} suppressed"
 
 
-def overlap_in_words(found: Overlap) -> str:
+def overlap_in_words(overlap: Overlap) -> str:
     """Describe the comparison with earlier releases in words.
 
     >>> print(overlap_in_words(Overlap(90, 6, 0, 5, releases=2)))
     90 people are in 2 earlier releases too; the smallest group of people who share a history of classes has 6.
     """
-    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    what = "the earlier release" if overlap.releases == 1 else f"{overlap.releases:,} earlier releases"
     return (
-        f"{plural(found.shared_people, 'person is', 'people are')} in {what} too; the smallest group of "
-        f"people who share a history of classes has {found.smallest_history:,}."
+        f"{plural(overlap.shared_people, 'person is', 'people are')} in {what} too; the smallest group of "
+        f"people who share a history of classes has {overlap.smallest_history:,}."
     )
 
 
 def summary_of_release(
     release: Release,
-    place: Place,
+    target: Place,
     *,
     metrics: Measurements,
     recoding: Path | None = None,
@@ -204,7 +204,7 @@ def summary_of_release(
 ) -> Summary:
     """Summarize a run; `recoding` and `report` are the paths of these files."""
     others = [name for name in release.tables if name != MAIN]
-    where = place_at(place)
+    where = place_at(target)
     files: dict[str, Files] = {
         "output": where.name,
         "other_outputs": tuple(where.further(name).name for name in others),

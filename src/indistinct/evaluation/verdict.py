@@ -49,9 +49,9 @@ class AttackFigures:
         return cls(str(verdict["attack"]), bool(verdict["succeeds"]), float(verdict["beyond_chance"]))
 
     @classmethod
-    def all_of(cls, found: Mapping[str, Any]) -> "list[AttackFigures]":
+    def all_of(cls, values: Mapping[str, Any]) -> "list[AttackFigures]":
         """Return the figures of outcomes that were written as JSON, with the attacks that were not through in time."""
-        return [*map(cls.of, found["outcomes"]), *(cls(str(name), None) for name in found.get("left_out", ()))]
+        return [*map(cls.of, values["outcomes"]), *(cls(str(name), None) for name in values.get("left_out", ()))]
 
 
 PROMISED: Mapping[bool | None, State] = {None: "not checked", True: "passed", False: "failed"}
@@ -403,19 +403,19 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     ]
 
 
-def _needs_class(figures: Figures, found: SingledOut) -> bool:
+def _needs_class(figures: Figures, singled_out: SingledOut) -> bool:
     """Return whether members are unique on unmodified columns only with their class, or not even with it."""
-    counted = figures.groups == "class" or any(CLASS in key for key in found.by_columns)
-    return counted and (not found.least or found.by_columns.get(found.columns, 0) < found.least)
+    counted = figures.groups == "class" or any(CLASS in key for key in singled_out.by_columns)
+    return counted and (not singled_out.least or singled_out.by_columns.get(singled_out.columns, 0) < singled_out.least)
 
 
-def _state_of(found: SingledOut, limit: Any) -> State:
-    if limit is not None and exceeds(found.share(found.least), limit):
+def _state_of(singled_out: SingledOut, limit: Any) -> State:
+    if limit is not None and exceeds(singled_out.share(singled_out.least), limit):
         return "failed"
-    if found.least:
-        settled = limit is None or not exceeds(found.share(found.most), limit)
+    if singled_out.least:
+        settled = limit is None or not exceeds(singled_out.share(singled_out.most), limit)
         return "warning" if settled else "not checked"
-    return "passed" if found.most == 0 else "not checked"
+    return "passed" if singled_out.most == 0 else "not checked"
 
 
 def _judge_sensitive(figures: Figures, profile: Profile | None) -> list[Line]:

@@ -102,9 +102,9 @@ def _verify(given: Published, asked: Model) -> Certificate:
     check = Check(tables.engine, schema, asked, tables.structure, about=about)
     reference, assignment = None, None
     if schema.person:
-        by, shown = given.recoding, check.shows_people(main.columns)
+        by, with_people = given.recoding, check.shows_people(main.columns)
         reference, assignment = people_by_class(
-            tables, schema, asked, given.original, recoding=by, hierarchies=kept, shown=shown
+            tables, schema, asked, given.original, recoding=by, hierarchies=kept, shown=with_people
         )
     elif given.original is not None:
         reference = reference_of(given.original, schema, asked, structure=tables.structure, hierarchies=declared)

@@ -43,7 +43,7 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
 
     `options` are those of `compare`, and override the policy.
     """
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "algorithms": [policy.algorithm],
         "models": [policy.model],
         "suppression": policy.suppression,
@@ -57,7 +57,7 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
         hierarchies=policy.used_hierarchies,
         population=policy.population,
         original=source,
-        **(said | given),
+        **(settings | given),
     )
 
 

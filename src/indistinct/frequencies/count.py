@@ -194,9 +194,9 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
         return grouping, np.asfortranarray(np.stack(codes, axis=1).astype(np.int32))
     grouping, cells = group_words(_pack_rows(columns, widths, rows, row_bits), row_bits)
     vectors = _by_column(len(grouping), len(columns))
-    for place in reversed(range(len(columns))):
-        vectors[:, place] = cells & np.uint64((1 << widths[place]) - 1)
-        cells >>= np.uint64(widths[place])
+    for index in reversed(range(len(columns))):
+        vectors[:, index] = cells & np.uint64((1 << widths[index]) - 1)
+        cells >>= np.uint64(widths[index])
     return grouping, vectors
 
 

@@ -86,7 +86,7 @@ def encode_column(
     domain = Domain(name, values, missing=distinct.missing, declared=order is not None)
     # Entries for cells that do not occur point to code 0; they are only read where 0 means missing.
     codes = np.append(ranks + distinct.missing, 0).astype(narrowest(len(domain)))
-    lookups = tuple(codes[places] for places in distinct.places) or (codes,)
+    lookups = tuple(codes[indices] for indices in distinct.places) or (codes,)
     return Encoded(domain, distinct.chunks, lookups, distinct.base)
 
 
@@ -120,8 +120,8 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
     encoded = column.dictionary_encode()  # every chunk has the same dictionary, and all of its values occur
     values = encoded.chunk(0).dictionary
     chunks = tuple(_fill_missing(chunk.indices, len(values)) for chunk in encoded.chunks)
-    places = np.append(np.arange(len(values)), -1)
-    return DistinctValues(values, column.null_count > 0, chunks, (places,) * len(chunks))
+    positions = np.append(np.arange(len(values)), -1)
+    return DistinctValues(values, column.null_count > 0, chunks, (positions,) * len(chunks))
 
 
 def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
@@ -137,17 +137,17 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
         [np.zeros(0, dtype=np.int32), *(_fill_missing(chunk.indices, -1) for chunk in encoded.chunks)]
     )
     cuts = np.split(codes, np.cumsum([len(values) for values in shared.values()]))
-    known = {address: np.append(places, -1) for address, places in zip(shared, cuts, strict=False)}
+    known = {address: np.append(positions, -1) for address, positions in zip(shared, cuts, strict=False)}
     own = [known[_address(chunk.dictionary)] for chunk in column.chunks]
     chunks = [_fill_missing(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
     used = np.zeros(len(every) + 1, dtype=bool)
-    for places, here in zip(own, _find_used(chunks, 0, [len(places) for places in own]), strict=True):
-        used[places[here]] = True
+    for positions, here in zip(own, _find_used(chunks, 0, [len(positions) for positions in own]), strict=True):
+        used[positions[here]] = True
     present = np.flatnonzero(used[:-1])
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
     values = every if len(present) == len(every) else every.take(pa.array(present))
-    return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
+    return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[positions] for positions in own))
 
 
 def _address(values: pa.Array) -> tuple[int, ...]:
@@ -197,10 +197,10 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     """
     chunks = tuple(_fill_missing(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
     used = np.logical_or.reduce(_find_used(chunks, low, [high - low + 2] * len(chunks)))
-    places = np.where(used, np.cumsum(used) - 1, -1)
-    places[-1] = -1
+    positions = np.where(used, np.cumsum(used) - 1, -1)
+    positions[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)
-    return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low, ascending=True)
+    return DistinctValues(values, bool(used[-1]), chunks, (positions,) * len(chunks), low, ascending=True)
 
 
 def check_finite(name: str, numbers: Codes) -> None:
@@ -223,9 +223,9 @@ def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Co
     """Return the indices of the values in canonical or declared order."""
     if order is None:
         return text_order(values) if pa.types.is_string(values.type) else np.asarray(pc.sort_indices(values))
-    place = {text: rank for rank, text in enumerate(order)}
+    index = {text: rank for rank, text in enumerate(order)}
     texts = values.cast(pa.string()).to_pylist()
-    strangers = [text for text in texts if text not in place]
+    strangers = [text for text in texts if text not in index]
     if strangers:
         raise InputError(
             f"column {name!r} holds {len(strangers)} distinct value(s) that its declared order does not name",
@@ -233,7 +233,7 @@ def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Co
             values=strangers,
             column=name,
         )
-    return np.argsort([place[text] for text in texts])
+    return np.argsort([index[text] for text in texts])
 
 
 BITS_PER_WORD = 64

@@ -56,9 +56,9 @@ class Lattice:
 
     def above(self, node: Sequence[int]) -> Iterator[Node]:
         """Yield the direct generalizations of a node, which may leave out columns by a negative level."""
-        for place, level in enumerate(node):
-            if 0 <= level < self.heights[place]:
-                yield (*node[:place], level + 1, *node[place + 1 :])
+        for index, level in enumerate(node):
+            if 0 <= level < self.heights[index]:
+                yield (*node[:index], level + 1, *node[index + 1 :])
 
     def __contains__(self, node: object) -> bool:
         return (
@@ -70,9 +70,9 @@ class Lattice:
 
 def specializations(node: Sequence[int]) -> Iterator[Node]:
     """Yield the direct specializations of a node."""
-    for place, level in enumerate(node):
+    for index, level in enumerate(node):
         if level > 0:
-            yield (*node[:place], level - 1, *node[place + 1 :])
+            yield (*node[:index], level - 1, *node[index + 1 :])
 
 
 def up_set(node: Sequence[int]) -> tuple[slice, ...]:

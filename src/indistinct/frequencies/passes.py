@@ -121,8 +121,8 @@ class Scale:
     @classmethod
     def between(cls, low: Codes, high: Codes, buckets: int) -> "Scale":
         """Return the scale that divides the keys between these bounds into at most `buckets`, a power of two."""
-        room = buckets.bit_length() - 1
-        shift = [max(int(width).bit_length() - room, 0) for width in (high - low).ravel().tolist()]
+        free_bits = buckets.bit_length() - 1
+        shift = [max(int(width).bit_length() - free_bits, 0) for width in (high - low).ravel().tolist()]
         return cls(low, np.array(shift, dtype=np.uint64).reshape(low.shape), buckets)
 
 
@@ -277,8 +277,8 @@ def rows_by_segment(keys: Codes, codes: Mapping[Key, Codes], tree: KeyTree, segm
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(segments.column))
     some, own = keys[order, segments.column[owners]], np.empty(len(order), dtype=np.int64)
     firsts, bounds = segments.firsts, np.append(starts, len(order))
-    for place, part in enumerate(np.flatnonzero(rows).tolist()):
-        run = slice(bounds[place], bounds[place + 1])
+    for index, part in enumerate(np.flatnonzero(rows).tolist()):
+        run = slice(bounds[index], bounds[index + 1])
         ends = segments.ends[segments.starts[part] : segments.starts[part + 1]]
         own[run] = firsts[part] + np.searchsorted(ends, some[run])
     sizes = np.bincount(own, minlength=int(firsts[-1]))
@@ -300,7 +300,7 @@ class SampledRows:
         rows, owners = np.unique(rows, axis=0, return_inverse=True)
         counts = np.bincount(np.asarray(owners).ravel(), weights=counts, minlength=len(rows)).astype(np.int64)
         width = keys.shape[1]
-        own = {key: rows[:, width + place].astype(np.int64) for place, key in enumerate(codes)}
+        own = {key: rows[:, width + index].astype(np.int64) for index, key in enumerate(codes)}
         return cls(np.ascontiguousarray(rows[:, :width]), own, counts)
 
     @staticmethod

@@ -30,16 +30,16 @@ def read_parents(
         isinstance(text, str | Path) and str(text) for text in (path, code, parent, *([] if root is None else [root]))
     ):
         raise HierarchyError("`parents`, `code`, `parent` and `root` of a hierarchy must be texts", hint=HINT)
-    place = Path(path) if base is None else base / path
+    file = Path(path) if base is None else base / path
     try:
-        table = open_table(place, text=[code, parent], columns=[code, parent]).data
+        table = open_table(file, text=[code, parent], columns=[code, parent]).data
     except InputError as error:
-        raise HierarchyError(f"{place}: {error.message}", hint=error.hint or HINT) from None
+        raise HierarchyError(f"{file}: {error.message}", hint=error.hint or HINT) from None
     columns = [table[name].cast(pa.string()).to_pylist() for name in (code, parent)]
     try:
         rows = rows_of_parents(zip(*columns, strict=True), root=root)
     except HierarchyError as error:
-        raise HierarchyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None
+        raise HierarchyError(f"{file}: {error.message}", hint=error.hint, values=error.values) from None
     declared = Explicit(rows, form="parents", path=str(path))
     return replace(declared, code=code, parent=parent, root=root)
 

@@ -22,11 +22,11 @@ def flatten(nested: Mapping[str, object]) -> tuple[Row, ...]:
     height = max(map(len, paths))
     rows = [(path[0],) * (height - len(path)) + path for path in paths]
     # A branch may be written in two places; sorting by each node's first occurrence joins it.
-    places: dict[Row, int] = {}
+    positions: dict[Row, int] = {}
     for row in rows:
         for depth in range(1, height + 1):
-            places.setdefault(row[-depth:], len(places))
-    return tuple(sorted(rows, key=lambda row: [places[row[-depth:]] for depth in range(1, height + 1)]))
+            positions.setdefault(row[-depth:], len(positions))
+    return tuple(sorted(rows, key=lambda row: [positions[row[-depth:]] for depth in range(1, height + 1)]))
 
 
 def nest(rows: Sequence[Row]) -> dict[str, Any]:

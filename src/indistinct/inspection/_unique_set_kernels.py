@@ -69,10 +69,10 @@ def divide(cells, starts, column, owners, repeat, first, touched, sizes, codes, 
                 groups += 1
                 kept_starts[groups] = filled
         for i in range(begin, end):
-            place = sizes[codes[i]]
-            if place >= 0:
-                kept[place] = cells[i]
-                sizes[codes[i]] = place + 1
+            position = sizes[codes[i]]
+            if position >= 0:
+                kept[position] = cells[i]
+                sizes[codes[i]] = position + 1
         for t in range(distinct):
             first[touched[t]], sizes[touched[t]] = EMPTY, 0
     return groups, filled

@@ -164,9 +164,9 @@ def inspect_as_read(
     _require_rows(table)
     encoded = {name: encode(table.data[name]) for name in table.columns}
     columns = tuple(
-        replace(each, label=said.text, value_labels=said.spelled_codes())
+        replace(each, label=label.text, value_labels=label.spelled_codes())
         for each in _columns(table.data, encoded, findings)
-        for said in [table.labels.get(each.name, ColumnLabels())]
+        for label in [table.labels.get(each.name, ColumnLabels())]
     )
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
@@ -268,8 +268,8 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
         return column
     alike = count_respelled(values) if pa.types.is_string(values.type) else 0
     if alike:
-        said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
-        column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))
+        finding = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
+        column = replace(column, findings=(*column.findings, f"{finding}: correct them, or people are counted twice"))
     repeats = MIN_ROWS_JUDGED <= column.distinct < rows - column.missing
     if person is not None or not repeats or column.reason.endswith(FREE_TEXT):
         return column
@@ -285,10 +285,10 @@ def _with_few(column: ColumnProfile, counts: Codes, rows: int) -> ColumnProfile:
         return column
     one = rows - most == 1
     if column.missing == most:
-        said = f"{rows - most:,} of {rows:,} rows {'has' if one else 'have'} a value, the others none"
+        finding = f"{rows - most:,} of {rows:,} rows {'has' if one else 'have'} a value, the others none"
     else:
-        said = f"{rows - most:,} of {rows:,} rows {'differs' if one else 'differ'} from all others"
-    return replace(column, reason=f"{column.reason}; {said}")
+        finding = f"{rows - most:,} of {rows:,} rows {'differs' if one else 'differ'} from all others"
+    return replace(column, reason=f"{column.reason}; {finding}")
 
 
 def encode(column: pa.ChunkedArray) -> EncodedColumn:
@@ -330,7 +330,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
         role=role,
         reason=reason,
         hierarchy=_hierarchy(name, values) if role is Role.QUASI else None,
-        frequent=tuple((values[place].as_py(), int(counts[place])) for place in order),
+        frequent=tuple((values[index].as_py(), int(counts[index])) for index in order),
     )
 
 

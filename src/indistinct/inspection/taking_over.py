@@ -67,8 +67,8 @@ def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = 
     _make_folders(hierarchies.values())
     check_targets(hierarchies.values(), sources=[path], overwrite=overwrite)
     with open_archive(path, most=most) as archive:
-        for place, entry in tables.items():
-            _extract(archive, entry, place, overwrite=overwrite)
+        for index, entry in tables.items():
+            _extract(archive, entry, index, overwrite=overwrite)
         taken, lost = _write_hierarchies(project, archive, hierarchies, policy.parent, overwrite=overwrite)
     inspection = inspect(open_table(data, reading=_reading(project, taken)))
     policy_of_project, more = _policy(project, inspection, data, policy.parent, hierarchies=taken)
@@ -78,7 +78,7 @@ def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = 
     lost = [*project.lost, *lost, *more]
     heading = "\n".join([HEADING.format(name=path.name, policy=policy.name), *_listed(lost)])
     write_policy(policy_of_project, policy, overwrite=overwrite, heading=heading, notes=starter_notes(inspection))
-    written = {name: place for name, place in hierarchies.items() if name in taken}
+    written = {name: index for name, index in hierarchies.items() if name in taken}
     return TakenOver(policy, data, population, written, inspection, tuple(lost))
 
 
@@ -113,14 +113,14 @@ def _needs_hierarchy(project: ArxProject, column: ArxColumn) -> bool:
     return column.role is Role.QUASI or (column.role is Role.SENSITIVE and column.name in distances)
 
 
-def _extract(archive: ZipFile, entry: str, place: Path, *, overwrite: bool) -> None:
+def _extract(archive: ZipFile, entry: str, path: Path, *, overwrite: bool) -> None:
     """Write an entry of the archive to a file readable by its owner alone."""
 
     def produce(to: Path) -> None:
         with archive.open(entry) as source, to.open("wb") as target:
             shutil.copyfileobj(source, target)
 
-    write_atomically(place, produce, overwrite=overwrite, private=True)
+    write_atomically(path, produce, overwrite=overwrite, private=True)
 
 
 def _write_hierarchies(
@@ -136,15 +136,15 @@ def _write_hierarchies(
         if not rows or max(map(len, rows)) < 2:
             continue  # ARX writes the values alone for a column without a hierarchy
         rows, roots = _with_root(rows)
-        place = paths[column.name]
+        path = paths[column.name]
         try:
-            declared = Explicit(tuple(rows), form="file", path=place.relative_to(base).as_posix(), delimiter=";")
+            declared = Explicit(tuple(rows), form="file", path=path.relative_to(base).as_posix(), delimiter=";")
         except HierarchyError as error:
             lost.append(f"column {column.name!r}: its hierarchy, {error.message}")
             continue
         if roots > 1:
             lost.append(f"column {column.name!r}: its hierarchy ended in {roots:,} values; a level {ROOT} was added")
-        write_atomically(place, filled(_as_csv(rows)), overwrite=overwrite)
+        write_atomically(path, filled(_as_csv(rows)), overwrite=overwrite)
         taken[column.name] = declared
     return taken, lost
 
@@ -169,30 +169,30 @@ def _reading(project: ArxProject, hierarchies: Mapping[str, Hierarchy]) -> Readi
 
 
 def _policy(
-    project: ArxProject, found: Inspection, data: Path, base: Path, *, hierarchies: Mapping[str, Hierarchy]
+    project: ArxProject, inspection: Inspection, data: Path, base: Path, *, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[Policy, list[str]]:
     """Return the policy of a project for its table, and what of the project the table does not have."""
     known = {column.name: column for column in project.columns}
-    names = [column.name for column in found.columns]
+    names = [column.name for column in inspection.columns]
     roles = {name: known[name].role if name in known else Role.IDENTIFIER for name in names}
     quasi = [name for name in names if roles[name] is Role.QUASI]
     bounds = {name: known[name].bounds for name in quasi if name in hierarchies}
     limited = tuple((name, each) for name, each in bounds.items() if each is not None)
     policy = replace(
-        starter_policy(found, data, base, reading=found.reading),
+        starter_policy(inspection, data, base, reading=inspection.reading),
         schema=Schema.from_roles(roles),
-        models=project.models or (KAnonymity(min(CAREFUL_K, found.rows)),),
+        models=project.models or (KAnonymity(min(CAREFUL_K, inspection.rows)),),
         hierarchies={name: each for name, each in hierarchies.items() if name in names},
         suppression=parse_budget(project.suppression or 0),
         importance=importance_of({name: each for name, each in project.weights.items() if name in quasi}),
         levels=LevelBounds(limited),
     )
-    return policy, list(_differences(project, found, roles))
+    return policy, list(_differences(project, inspection, roles))
 
 
-def _differences(project: ArxProject, found: Inspection, roles: Mapping[str, Role]) -> Iterator[str]:
+def _differences(project: ArxProject, inspection: Inspection, roles: Mapping[str, Role]) -> Iterator[str]:
     """Yield the differences between table and project, and roles that the values make doubtful."""
-    profiles = {each.name: each for each in found.columns}
+    profiles = {each.name: each for each in inspection.columns}
     known = {column.name for column in project.columns}
     for name in sorted(known - set(profiles)):
         yield f"column {name!r}: the table does not have it"

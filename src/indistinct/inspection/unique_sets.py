@@ -137,9 +137,11 @@ class _Walk:
         self.whole = CellGroups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
         self.divided: dict[int, CellGroups] = {}
 
-    def in_given_order(self, found: UniqueSet) -> UniqueSet:
+    def in_given_order(self, unique_set: UniqueSet) -> UniqueSet:
         """Return a column set with the columns as the caller numbers them."""
-        return UniqueSet(tuple(sorted(self.order[j] for j in found.columns)), found.people, found.minimal)
+        return UniqueSet(
+            tuple(sorted(self.order[j] for j in unique_set.columns)), unique_set.people, unique_set.minimal
+        )
 
     def extend(self, head: Columns, *, known: Mapping[Columns, Codes], size: int) -> list[tuple[UniqueSet, Codes]]:
         """Return the column sets of `size` columns that begin with a head, and the bits of the cells unique in each.

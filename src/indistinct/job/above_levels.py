@@ -120,12 +120,12 @@ class CoarseCells:
 
     def representatives(self, columns: Sequence[QuasiColumn]) -> tuple[Codes, ...]:
         """Return, by column, the representative of each value: the first value below the same node."""
-        found = []
+        first_codes = []
         for column, level in zip(columns, self.levels, strict=True):
             nodes = _taxonomy(column).ancestors[:, level]
-            _, firsts, places = np.unique(nodes, return_index=True, return_inverse=True)
-            found.append(firsts[places.reshape(-1)].astype(np.int32))
-        return tuple(found)
+            _, firsts, inverse = np.unique(nodes, return_index=True, return_inverse=True)
+            first_codes.append(firsts[inverse.reshape(-1)].astype(np.int32))
+        return tuple(first_codes)
 
     def in_words(self, columns: Sequence[QuasiColumn], asked: LevelBounds) -> tuple[str, ...]:
         """Return the levels above which was searched, as a certificate declares them, unless they were asked for."""

@@ -140,8 +140,8 @@ def read_population_of(policy: Policy) -> Any:
     path, reading = policy.population, policy.input.reading
     if path is None:
         return None
-    place = address_of(path) or path
-    return read_population(lambda how: open_source(place, how)[1], reading.about, policy.schema)
+    address = address_of(path) or path
+    return read_population(lambda how: open_source(address, how)[1], reading.about, policy.schema)
 
 
 def transform_by_policy(source: Any, policy: Policy) -> Any:

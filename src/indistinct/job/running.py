@@ -179,8 +179,8 @@ def _algorithm_of(job: Job) -> Algorithm:
 
 def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], None]) -> None:
     """Raise before any work where names of folders may not hold the values of the columns of `partition_by`."""
-    columns, shown = job.destination.partition_by, job.pseudonyms
-    check_partitioning(columns, job.schema, require_classes=require_classes, pseudonyms=shown)
+    columns, pseudonyms = job.destination.partition_by, job.pseudonyms
+    check_partitioning(columns, job.schema, require_classes=require_classes, pseudonyms=pseudonyms)
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
@@ -215,8 +215,8 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
             )
         )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
-    shown = (*schema.published, *opened.job.pseudonyms)
-    return algorithm.request(schema, keys, hierarchies, to_publish=shown)
+    names = (*schema.published, *opened.job.pseudonyms)
+    return algorithm.request(schema, keys, hierarchies, to_publish=names)
 
 
 def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, CutTable | SearchResult | None]:
@@ -301,12 +301,12 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
 
 
 def _recoding_to_keep(
-    opened: _OpenJob, found: SearchResult, table: Source, transformations: Mapping[str, Transformation]
+    opened: _OpenJob, result: SearchResult, table: Source, transformations: Mapping[str, Transformation]
 ) -> Recoding:
     """Add to the recoding all that applying it to another table needs: roles, guarantee, limit and reading options."""
     job = opened.job
     return replace(
-        with_hierarchies(found.recoding, opened.hierarchies),
+        with_hierarchies(result.recoding, opened.hierarchies),
         schema=job.schema,
         promise=opened.model.spec(),
         suppression=job.budget.plain,
@@ -316,21 +316,21 @@ def _recoding_to_keep(
     )
 
 
-def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> Publication:
-    job, problem, algorithm = opened.job, found.problem, found.algorithm
+def _publication(opened: _OpenJob, result: SearchResult, recoding: Recoding) -> Publication:
+    job, problem, algorithm = opened.job, result.problem, result.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     unused_ones += suppressed_columns(recoding, opened.hierarchies)
     return Publication(
         opened.engine,
         opened.source,
-        found.counted,
+        result.counted,
         recoding,
-        found.model,
+        result.model,
         job.schema,
         problem.suppression,
         Secret(job.seed),
         spell(algorithm),
-        (*found.warnings, *unused_ones),
+        (*result.warnings, *unused_ones),
         population=opened.population,
         sample=job.sample,
         pseudonyms=job.pseudonyms,

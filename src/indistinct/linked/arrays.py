@@ -65,8 +65,8 @@ def row_owners(column: pa.ChunkedArray, people: pa.Array) -> Codes:
     parts = [np.zeros(0, dtype=np.int64)]
     for chunk in column.chunks:
         coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()
-        places = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
-        known = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
+        positions = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
+        known = np.append(pc.fill_null(positions, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
         parts.append(known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts)
 

@@ -220,12 +220,12 @@ def _table_rows(
         days = offsets_of(opened.policy, table, data)
         if days is None:
             days, absolute = _absolute_days(table, data), True
-    shown = np.argsort(owner, kind="stable")
+    order = np.argsort(owner, kind="stable")
     own = np.argsort(events.person, kind="stable")
     return _TableRows(
         events,
         starts_of(np.bincount(owner, minlength=people)),
-        shown,
+        order,
         starts_of(np.bincount(events.person, minlength=opened.size)),
         own,
         covers,
@@ -267,8 +267,8 @@ def _draw_rows(published: _Published, person: int, generator: np.random.Generato
             picked = generator.permutation(own)[: int(table.known)]
             choices += [(number, row) for row in picked.tolist()]
     kept = generator.permutation(len(choices))[: policy.knowledge.rows]
-    for place in kept.tolist():
-        number, row = choices[place]
+    for index in kept.tolist():
+        number, row = choices[index]
         drawn[number] = np.append(drawn.get(number, np.zeros(0, dtype=np.int64)), row)
     return drawn
 
@@ -283,12 +283,12 @@ def _candidates(published: _Published, person: int, base: Codes, known: Mapping[
         left &= _possible(published, table, person, base)
     for number, rows in known.items():
         table = published.tables[number]
-        owner, shown = _shown_rows(table, base)
-        match = _matches(published, table, shown, rows)
+        owner, published_rows = _shown_rows(table, base)
+        match = _matches(published, table, published_rows, rows)
         groups = published.classes[base]
         covered = np.zeros((len(rows), len(published.members)), dtype=bool)
-        for place in range(len(rows)):
-            covered[place, groups[owner[match[place]]]] = True
+        for index in range(len(rows)):
+            covered[index, groups[owner[match[index]]]] = True
         left &= _has_known_rows(match, owner, len(base), covered[:, groups], exact=table.known == ALL)
     return base[left]
 
@@ -304,8 +304,8 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
     """Return which published rows cover which known rows."""
     match = np.ones((len(rows), len(shown)), dtype=bool)
     for cover, codes in table.covers:
-        for place, row in enumerate(rows.tolist()):
-            match[place] &= cover.holds(np.full(len(shown), codes[row]), shown)
+        for index, row in enumerate(rows.tolist()):
+            match[index] &= cover.holds(np.full(len(shown), codes[row]), shown)
     declared = table.events.table
     if table.days is None or table.events.days is None or not isinstance(declared, LinkedTable):
         return match
@@ -341,9 +341,9 @@ def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, e
 def _has_exact_rows(match: Mask, owner: Codes, people: int, counted: Codes) -> Mask:
     """Return which people have exactly the known rows that count for their class."""
     fits = np.bincount(owner, minlength=people) == counted.sum(axis=0)
-    for place in np.flatnonzero(fits).tolist():
-        own = match[np.ix_(counted[:, place], owner == place)]
-        fits[place] = _can_assign(own)
+    for index in np.flatnonzero(fits).tolist():
+        own = match[np.ix_(counted[:, index], owner == index)]
+        fits[index] = _can_assign(own)
     return fits
 
 
@@ -352,12 +352,12 @@ def _can_assign(match: Codes) -> bool:
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
-        for shown in np.flatnonzero(match[row]).tolist():
-            if shown in seen:
+        for column in np.flatnonzero(match[row]).tolist():
+            if column in seen:
                 continue
-            seen.add(shown)
-            if shown not in taken or place(taken[shown], seen):
-                taken[shown] = row
+            seen.add(column)
+            if column not in taken or place(taken[column], seen):
+                taken[column] = row
                 return True
         return False
 
@@ -370,10 +370,10 @@ def _possible(published: _Published, table: _TableRows, person: int, people: Cod
     if opened.anchor is None or opened.policy.time is None or table.days is None:
         return np.ones(len(people), dtype=bool)
     anchor, unit = int(opened.anchor[person]), opened.policy.time.unit
-    owner, shown = _shown_rows(table, people)
+    owner, rows = _shown_rows(table, people)
     first, last = window_days(opened.policy, table.events.name)
     first, last = max(first, int(opened.birth[person])), min(last, int(opened.death[person]))
-    low, high = (ends[shown] for ends in table.days)
+    low, high = (ends[rows] for ends in table.days)
     if not table.absolute:
         low, high = first_day(low, unit) + anchor, last_day(high, unit) + anchor
     return np.bincount(owner[(low > last) | (high < first)], minlength=len(people)) == 0

@@ -48,18 +48,18 @@ def check_release(
 
 
 def _check_certificate(
-    found: ReleaseFolder, policy: LinkedPolicy, verdict: LinkedVerdict, tables: Mapping[str, pa.Table]
+    opened: ReleaseFolder, policy: LinkedPolicy, verdict: LinkedVerdict, tables: Mapping[str, pa.Table]
 ) -> LinkedCheck:
-    changed = found.digests_match()
-    if found.certificate is None:
+    changed = opened.digests_match()
+    if opened.certificate is None:
         return LinkedCheck("certificate", False, f"there is no {FILE_NAME}")
     if changed is not None:
         return LinkedCheck("certificate", False, f"{changed} was changed after it was certified")
-    if set(found.certificate["tables"]) != {table.name for table in policy.tables}:
+    if set(opened.certificate["tables"]) != {table.name for table in policy.tables}:
         return LinkedCheck("certificate", False, "it is about other tables")
     if verdict.judgement is not None:
         labels = labels_of_people(policy, tables[policy.people.name])
-        wrong = _different_claims(found.certificate, policy, verdict, labels)
+        wrong = _different_claims(opened.certificate, policy, verdict, labels)
         if wrong:
             words = f"it says something else than the policy and the files: {', '.join(wrong)}"
             return LinkedCheck("certificate", False, words)

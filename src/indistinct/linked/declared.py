@@ -242,12 +242,12 @@ def _check_names(policy: LinkedPolicy) -> None:
     """Raise for a table that cannot be its own file: one with a path as name, or with the name of another one."""
     names = [table.name for table in policy.tables]
     lists = [list_name(policy.people.name, column.column) for column in policy.people.lists]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if not name or name.startswith(".") or set(name) & set("/\\\0"):
             raise SchemaError(
                 f"a table cannot be called {name!r}: its file is named after it", hint="choose a name without / and \\"
             )
-        if name.casefold() in (other.casefold() for other in (*names[:place], *lists)):
+        if name.casefold() in (other.casefold() for other in (*names[:index], *lists)):
             raise SchemaError(
                 f"two tables are called {name!r}; small and capital letters are the same in names of files",
                 hint="a list column counts as a table called PEOPLE.COLUMN; choose another name",

@@ -71,14 +71,14 @@ class ReleasedTables(Mapping[str, pa.Table]):
 
 def _in_types(data: pa.Table, types: pa.Schema) -> pa.Table:
     """Return a table in other types; a column that does not fit is unchanged."""
-    for place, each in enumerate(types):
+    for index, each in enumerate(types):
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            column = data.column(place)
+            column = data.column(index)
             plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
             if column.type != each.type:
                 is_coded = isinstance(each.type, pa.DictionaryType)
                 data = data.set_column(
-                    place, each.name, plain.dictionary_encode() if is_coded else plain.cast(each.type)
+                    index, each.name, plain.dictionary_encode() if is_coded else plain.cast(each.type)
                 )
     return data
 

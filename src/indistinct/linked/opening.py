@@ -62,12 +62,12 @@ def open_linked(
     anchor = None if policy.time is None else _days_of(people, data[people.name], policy.time.anchor, needed=True)
     birth, death = (_days_that_tell(policy, data[people.name], what) for what in ("birth", "death"))
     dates = (anchor, birth, death)
-    held, streamed = (policy.judged, policy.passed) if memory is None else ((), policy.events)
-    data |= {table.name: _read(policy, table, given.get(table.name)) for table in held}
+    in_memory, streamed = (policy.judged, policy.passed) if memory is None else ((), policy.events)
+    data |= {table.name: _read(policy, table, given.get(table.name)) for table in in_memory}
     shared = _shared_names(policy)
     evidence = {
         (table.name, name): _key_evidence(data[table.name][name], _people_of_rows(table, data[table.name], ids))
-        for table in held
+        for table in in_memory
         for name in shared[table.name]
     }
     streams = {table.name: _open_stream(policy, table, given.get(table.name), memory) for table in streamed}
@@ -80,7 +80,7 @@ def open_linked(
         )
         evidence |= {(table.name, name): each for name, each in evidence_of.items()}
     keys = _keys_between(policy, evidence)
-    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in held]
+    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in in_memory]
     stored = [
         _store_events(policy, table, streams[table.name], ids, dates, keys, distinct[table.name], persons[table.name])
         for table in streamed
@@ -215,8 +215,8 @@ def _store_events(
             coded = {PERSON: pa.array(person, pa.int32())}
             coded |= {} if days is None else {DAYS: pa.array(days, pa.int32())}
             coded |= {
-                f"{CODES}{place}": pa.array(_codes_in(column.domain, block[column.name]), pa.int32())
-                for place, column in enumerate(quasi)
+                f"{CODES}{index}": pa.array(_codes_in(column.domain, block[column.name]), pa.int32())
+                for index, column in enumerate(quasi)
             }
             rows.add(pa.table({**coded, **{name: block[name] for name in names}}))
     return StoredEvents(table, rows.stream(), names, persons, quasi)
@@ -265,14 +265,14 @@ def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) 
             f"people table (types {ids.type} and {known.type})",
             hint=f'read them alike, for example text = ["{table.person}"] in both tables',
         )
-    places = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
-    strangers = places.null_count
+    positions = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
+    strangers = positions.null_count
     if strangers:
         raise InputError(
             f"{strangers:,} row(s) of table {table.name!r} belong to people who are not in the people table",
             hint="remove these rows, or add the people",
         )
-    return places.to_numpy().astype(np.int64)
+    return positions.to_numpy().astype(np.int64)
 
 
 def _kind_words(kind: pa.DataType) -> str:
@@ -348,7 +348,7 @@ def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEv
     Same name, common values, each value of a single person.
     """
     keys: list[str] = []
-    order = {table.name: place for place, table in enumerate(policy.events)}
+    order = {table.name: index for index, table in enumerate(policy.events)}
     for (table, name), own in sorted(evidence.items(), key=lambda pair: order[pair[0][0]]):
         for (other, same), theirs in evidence.items():
             is_pair = name == same and order[table] < order[other] and f"{table}.{name}" not in keys

@@ -122,5 +122,5 @@ def dates_of_labels(opened: OpenTables, labels: pa.Table, classes: Codes) -> Cla
         return ClassDates(*(np.full(size, end) for end in (-OPEN, OPEN, -OPEN, OPEN)))
     first = np.zeros(size, dtype=np.int64)
     first[classes] = np.arange(len(classes))
-    shown = {name: pc.take(labels[name], pa.array(first)).to_pylist() for name in dict.fromkeys(names)}
-    return class_dates(policy, shown, anchors_inside=anchors_inside(opened))
+    dates = {name: pc.take(labels[name], pa.array(first)).to_pylist() for name in dict.fromkeys(names)}
+    return class_dates(policy, dates, anchors_inside=anchors_inside(opened))

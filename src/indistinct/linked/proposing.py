@@ -122,7 +122,7 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
     such tables the one with most links is taken, then with most links by columns of the same name, then the smallest.
     """
     candidates: dict[tuple[int, int, int, int], tuple[str, dict[str, str]]] = {}
-    for place, (name, table) in enumerate(tables.items()):
+    for index, (name, table) in enumerate(tables.items()):
         for column in table.columns if people in (None, name) else ():
             ids = _distinct(table.data[column])
             if table.data[column].null_count or pa.types.is_floating(ids.type) or len(ids) < table.rows:
@@ -130,7 +130,7 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
             links = {other: _link(column, ids, each) for other, each in tables.items() if other != name}
             persons = {name: column, **{other: each for other, each in links.items() if each is not None}}
             alike = sum(each == column for each in persons.values())
-            candidates[(-len(persons), -alike, table.rows, place)] = name, persons
+            candidates[(-len(persons), -alike, table.rows, index)] = name, persons
     best = candidates[min(candidates)] if candidates else ("", {})
     if len(best[1]) < 2:
         raise InputError(
@@ -162,18 +162,18 @@ def _holds(column: pa.ChunkedArray, ids: pa.Array, *, alike: bool) -> bool:
     return known >= (1 - MAX_SHARE_OF_STRANGERS) * len(values) > 0 and (alike or not few)
 
 
-def _propose_people(name: str, person: str, found: Inspection, path: Path) -> LinkedTable:
+def _propose_people(name: str, person: str, inspection: Inspection, path: Path) -> LinkedTable:
     """Return the people table: dates without gaps are quasi-identifiers, dates with gaps are dropped."""
-    roles = {each.name: _role_of_people(each, person) for each in found.columns}
+    roles = {each.name: _role_of_people(each, person) for each in inspection.columns}
     tells: dict[str, Tells] = {
         each.name: "birth"
-        for each in found.columns
+        for each in inspection.columns
         if each.kind is Kind.DATE and roles[each.name] is Role.QUASI and meets(words_of(each.name), BIRTH)
     }
-    offered = starter_policy(found, path, path.parent, reading=found.reading).hierarchies
+    offered = starter_policy(inspection, path, path.parent, reading=inspection.reading).hierarchies
     hierarchies = {each: hierarchy for each, hierarchy in offered.items() if roles[each] is Role.QUASI}
     schema = Schema.from_roles(roles)
-    return LinkedTable(name, schema, Path(path.name), found.reading, hierarchies, people=True, tells=tells)
+    return LinkedTable(name, schema, Path(path.name), inspection.reading, hierarchies, people=True, tells=tells)
 
 
 def _role_of_people(column: ColumnProfile, person: str) -> Role:
@@ -185,21 +185,23 @@ def _role_of_people(column: ColumnProfile, person: str) -> Role:
     return Role.IDENTIFIER if column.role is Role.PERSON else column.role
 
 
-def _anchor(people: LinkedTable, found: Inspection) -> str | None:
+def _anchor(people: LinkedTable, inspection: Inspection) -> str | None:
     """Return the date since which times are counted: one that is no birth where there is one."""
-    dates = [each.name for each in found.columns if each.kind is Kind.DATE and each.name in people.schema.quasi]
+    dates = [each.name for each in inspection.columns if each.kind is Kind.DATE and each.name in people.schema.quasi]
     return min(dates, key=lambda name: name in people.tells, default=None)
 
 
-def _propose_events(name: str, person: str, found: Inspection, path: Path, *, timed: bool) -> LinkedTable:
+def _propose_events(name: str, person: str, inspection: Inspection, path: Path, *, timed: bool) -> LinkedTable:
     """Return an event table: its first date is the time, where times can be counted; other dates are dropped."""
-    dates = [each.name for each in found.columns if each.kind is Kind.DATE]
-    time = next((each for each in dates if timed and not _gaps(found, each)), None)
-    roles = {each.name: _role_of_event(each, person) for each in found.columns if each.name != time}
+    dates = [each.name for each in inspection.columns if each.kind is Kind.DATE]
+    time = next((each for each in dates if timed and not _gaps(inspection, each)), None)
+    roles = {each.name: _role_of_event(each, person) for each in inspection.columns if each.name != time}
     schema = Schema.from_roles(roles)
     time_column = None if time is None else TimeColumn(time)
     counted = bool(schema.quasi) or time_column is not None
-    return LinkedTable(name, schema, Path(path.name), found.reading, knows=0 if counted else None, time=time_column)
+    return LinkedTable(
+        name, schema, Path(path.name), inspection.reading, knows=0 if counted else None, time=time_column
+    )
 
 
 def _role_of_event(column: ColumnProfile, person: str) -> Role:
@@ -211,8 +213,8 @@ def _role_of_event(column: ColumnProfile, person: str) -> Role:
     return Role.QUASI if column.role is Role.SENSITIVE and column.kind is Kind.TEXT else column.role
 
 
-def _gaps(found: Inspection, name: str) -> bool:
-    return next(bool(each.missing) for each in found.columns if each.name == name)
+def _gaps(inspection: Inspection, name: str) -> bool:
+    return next(bool(each.missing) for each in inspection.columns if each.name == name)
 
 
 def _window(columns: list[pa.ChunkedArray]) -> tuple[date, date]:

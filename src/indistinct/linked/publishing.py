@@ -519,8 +519,8 @@ def _entry(
     )
 
 
-def _levels(own: OpenEvents | StoredEvents | PassedEvents, found: TableTotals | None) -> dict[str, int]:
+def _levels(own: OpenEvents | StoredEvents | PassedEvents, totals: TableTotals | None) -> dict[str, int]:
     """Return the level of each generalized column of an event table."""
-    if found is None or isinstance(own, PassedEvents):
+    if totals is None or isinstance(own, PassedEvents):
         return {}
-    return {column.name: level for column, level in zip(own.quasi, found.levels, strict=False)}
+    return {column.name: level for column, level in zip(own.quasi, totals.levels, strict=False)}

@@ -150,15 +150,15 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     policy = opened.policy
     solutions: list[LinkedSolution] = []
     budget = policy.suppression.allows(opened.size, "people")
-    for place, times in enumerate(LARGER_K):
+    for index, times in enumerate(LARGER_K):
         classes = classes_of_people(opened, times * policy.model.k, budget)
         if classes is not None and not any(_same_classes(classes, other.people) for other in solutions):
-            search = _LinkedSearch(opened, progress=_part_of(progress, place, len(LARGER_K)))
+            search = _LinkedSearch(opened, progress=_part_of(progress, index, len(LARGER_K)))
             solution = _best_of(search, classes)
             if solution is not None:
                 solutions.append(solution)
         if progress is not None:
-            progress((place + 1) / (len(LARGER_K) + 1))
+            progress((index + 1) / (len(LARGER_K) + 1))
     if not solutions:
         raise InfeasibleError(
             f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
@@ -185,8 +185,8 @@ def _same_classes(one: PeopleClasses, other: PeopleClasses) -> bool:
     return one.labels.equals(other.labels) and np.array_equal(one.kept, other.kept)
 
 
-def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
-    return None if progress is None else lambda share: progress((place + share) / (parts + 1))
+def _part_of(progress: Progress | None, index: int, parts: int) -> Progress | None:
+    return None if progress is None else lambda share: progress((index + share) / (parts + 1))
 
 
 def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
@@ -395,9 +395,9 @@ def _solve(
     rows = {}
     for name, (part, _, offsets, own, loss) in labelled.items():
         kept = np.flatnonzero(~gone[name]) if name in gone else np.arange(len(part.rows))
-        shown = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
+        labels = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
         lost = len(part.rows) - len(kept)
-        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, shown, float(loss[kept].sum()), lost)
+        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, labels, float(loss[kept].sum()), lost)
     return rows
 
 

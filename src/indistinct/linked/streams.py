@@ -46,10 +46,10 @@ class Stream:
 
 def open_stream(source: Any, reading: Reading, *, memory: int = STREAM_MEMORY) -> Stream:
     """Return a table at a path or in a frame as a stream."""
-    place, how = settle_snapshot(source, reading)
-    if find_spec("duckdb") is not None and is_read_in_place(place):
+    snapshot, how = settle_snapshot(source, reading)
+    if find_spec("duckdb") is not None and is_read_in_place(snapshot):
         with named_as_given():
-            table = open_duck(place, how, memory=memory)
+            table = open_duck(snapshot, how, memory=memory)
         if table is not None:
             return Stream(
                 table.arrow, table.rows, lambda names: table.batches(list(names), size=BLOCK_ROWS), table.stamps

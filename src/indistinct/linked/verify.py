@@ -190,11 +190,11 @@ def _runs_of_classes(
             yield members, {policy.people.name: people.data.take(pa.array(members)), **run}, owners_of_run
 
 
-def _judged_columns(policy: LinkedPolicy, table: LinkedTable, shown: Sequence[str]) -> list[str]:
+def _judged_columns(policy: LinkedPolicy, table: LinkedTable, names: Sequence[str]) -> list[str]:
     """Return the columns of a table that are judged: labels, times, and with l sensitive values."""
     time = [] if table.time is None else [table.time.column]
     sensitive = () if policy.model.l is None else table.schema.sensitive
-    return [*time, *table.schema.quasi, *(name for name in sensitive if name in shown)]
+    return [*time, *table.schema.quasi, *(name for name in sensitive if name in names)]
 
 
 def _check_offsets(
@@ -203,16 +203,16 @@ def _check_offsets(
     data: pa.Table,
     classes: Codes,
     people: PublishedPeople,
-    found: OffsetFindings,
+    findings: OffsetFindings,
 ) -> None:
     """Count the offsets of whole classes that fit no date, and labels that overlap; `classes` are those of the rows."""
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
-        found.unreadable = True
+        findings.unreadable = True
         return
     limits = people.dates.limits(window_days(policy, table.name))
-    found.misfits += int(misfits(*ends, classes, limits, policy.time.unit).sum())
-    found.overlaps += overlapping(*ends, classes)
+    findings.misfits += int(misfits(*ends, classes, limits, policy.time.unit).sum())
+    findings.overlaps += overlapping(*ends, classes)
 
 
 @dataclass(slots=True)
@@ -298,14 +298,14 @@ def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: 
         return None
     codes = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     known = texts.dictionary.take(pa.array(np.unique(codes))).to_pylist()
-    places = np.zeros(len(texts.dictionary), dtype=np.int64)
-    places[np.unique(codes)] = np.arange(len(known))
+    positions = np.zeros(len(texts.dictionary), dtype=np.int64)
+    positions[np.unique(codes)] = np.arange(len(known))
     ends = [read_offset(text, unit) for text in known]
     if any(end is None for end in ends):
         return None
     table = np.array(ends, dtype=np.int64).reshape(-1, 2)
     inside = owner >= 0
-    words = classes[owner[inside]] * max(len(known), 1) + places[codes[inside]]
+    words = classes[owner[inside]] * max(len(known), 1) + positions[codes[inside]]
     distinct, counts = np.unique(words, return_counts=True)
     return np.column_stack([distinct // max(len(known), 1), table[distinct % max(len(known), 1)], counts])
 
@@ -324,10 +324,10 @@ def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list
     for table in policy.tables:
         if table.name in missing:
             continue
-        shown, declared = next(blocks_of(tables, table.name)).column_names, published_columns(table)
+        names, declared = next(blocks_of(tables, table.name)).column_names, published_columns(table)
         dropped = (*table.schema.sensitive, *table.schema.insensitive)
-        strange = [name for name in shown if name not in declared]
-        absent = [name for name in declared if name not in shown and name not in dropped]
+        strange = [name for name in names if name not in declared]
+        absent = [name for name in declared if name not in names and name not in dropped]
         if strange or absent:
             words = f"columns of {table.name}: " + (
                 f"{', '.join(strange)} must not be published" if strange else f"{', '.join(absent)} missing"
@@ -346,9 +346,9 @@ def _check_people(ids: pa.Array) -> list[LinkedCheck]:
     ]
 
 
-def _check_order(policy: LinkedPolicy, people: PublishedPeople, found: Sequence[RowFindings]) -> LinkedCheck:
+def _check_order(policy: LinkedPolicy, people: PublishedPeople, findings: Sequence[RowFindings]) -> LinkedCheck:
     """Return whether all files are sorted."""
-    unsorted = [each.name for each in found if not each.sorted]
+    unsorted = [each.name for each in findings if not each.sorted]
     if not PublishedOrder(policy.people).holds(people.data):
         unsorted = [policy.people.name, *unsorted]
     return LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")

@@ -139,22 +139,22 @@ def _is_safe_path(folder: Path) -> bool:
     return True
 
 
-def _is_guarded(found: os.stat_result) -> bool:
+def _is_guarded(status: os.stat_result) -> bool:
     """Return whether only this user and root can replace the entries of a directory, or a link."""
-    if found.st_uid not in (0, os.geteuid()):
+    if status.st_uid not in (0, os.geteuid()):
         return False
-    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(found.st_mode)
-    return not writable or bool(found.st_mode & stat.S_ISVTX)
+    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
+    return not writable or bool(status.st_mode & stat.S_ISVTX)
 
 
-def _belongs_to_user(found: os.stat_result) -> bool:
+def _belongs_to_user(status: os.stat_result) -> bool:
     """Return whether a file or folder belongs to the user and no other user can write it.
 
     On Windows, profiles are protected by the system.
     """
     if platform.system() == "Windows":
         return True
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _read(path: Path, *, shipped: bool) -> bytes | None:

@@ -242,11 +242,11 @@ def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/
     except OSError:
         return None
     amounts = []
-    for _, controllers, place in (line for line in lines if len(line) == 3):
+    for _, controllers, group in (line for line in lines if len(line) == 3):
         if controllers not in ("", "memory"):
             continue
         top, names = (groups / controllers, OLD_GROUP) if controllers else (groups, GROUP)
-        inside = top.joinpath(*Path(place).parts[1:])
+        inside = top.joinpath(*Path(group).parts[1:])
         amounts += [_left_in(folder, *names) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
     return min((each for each in amounts if each is not None), default=None)
 

@@ -120,8 +120,8 @@ class SubsetAnonymity(Model):
         """
         if self.size is not None:
             return tuple(combinations(range(len(names)), min(self.size, len(names))))
-        places = {name: place for place, name in enumerate(names)}
-        named = {frozenset(places[name] for name in columns) for columns in self.sets}
+        index_of = {name: index for index, name in enumerate(names)}
+        named = {frozenset(index_of[name] for name in columns) for columns in self.sets}
         return tuple(sorted(tuple(sorted(one)) for one in named if not any(one < other for other in named)))
 
     def violations(self, classes: Classes) -> Mask:

@@ -84,13 +84,13 @@ class SubsetGroups:
         """
         chosen, asking = np.zeros(len(self.classes), dtype=bool), asking[self._order]
         for groups in self._groups(sorted(self.sets)):
-            place = (groups.prefix, groups.codes, groups.radix)
+            keys = (groups.prefix, groups.codes, groups.radix)
             if self._people is None:
                 table: Counts = np.empty(groups.size, dtype=np.int64)
-                kernels.choose_witnesses(*place, self._members, asking, k, chosen, table)
+                kernels.choose_witnesses(*keys, self._members, asking, k, chosen, table)
             else:
                 table = self._count(groups, chosen)
-                kernels.choose_people(*place, *self._people, asking, k, chosen, table)
+                kernels.choose_people(*keys, *self._people, asking, k, chosen, table)
         return self._as_given(chosen)
 
     def outside(self, k: int, *, enough: int | None = None, fixed: Mask | None = None) -> Mask:
@@ -110,8 +110,8 @@ class SubsetGroups:
             table = self._count(groups, alive)
             if not 0 < kernels.smallest_group(table) < k:
                 return 0
-            place = (groups.prefix, groups.codes, groups.radix)
-            members = int(kernels.drop_small_groups(*place, table, k, self._members, stay, alive))
+            keys = (groups.prefix, groups.codes, groups.radix)
+            members = int(kernels.drop_small_groups(*keys, table, k, self._members, stay, alive))
             # An overestimate if a person has rows in several classes, or if two threads drop the same class.
             lost[0] += members
             if lost[0] > most and members:
@@ -180,11 +180,11 @@ class SubsetGroups:
     def _count(self, groups: SetGroups, alive: Mask) -> Counts:
         """Return the rows, or people, of each group among the classes that are not dropped."""
         table = np.empty(groups.size, dtype=np.int64)
-        place = (groups.prefix, groups.codes, groups.radix)
+        keys = (groups.prefix, groups.codes, groups.radix)
         if self._people is None:
-            kernels.count_rows(*place, self._members, alive, table)
+            kernels.count_rows(*keys, self._members, alive, table)
         else:
-            kernels.count_people(*place, *self._people, alive, table)
+            kernels.count_people(*keys, *self._people, alive, table)
         return table
 
     @cached_property

@@ -180,11 +180,11 @@ def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes,
 
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) -> Assignment:
-    places = _find(frequencies.vectors, recoding)
+    positions = _find(frequencies.vectors, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
-    _require_covered(places < 0, without, what)
+    _require_covered(positions < 0, without, what)
     return _join_equal_classes(
-        frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[places], without)
+        frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[positions], without)
     )
 
 
@@ -250,8 +250,8 @@ def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
     """Return the distinct published vectors, ascending, and the place of each class among them."""
     sizes = [len(column.summary.published) for column in recoding.columns]
     values = values.copy()
-    for place, column in enumerate(recoding.columns):
-        values[:, place] = _as_seen(column.summary.published)[values[:, place]]
+    for index, column in enumerate(recoding.columns):
+        values[:, index] = _as_seen(column.summary.published)[values[:, index]]
     grouping = group_rows(list(values.T), sizes)
     return values[grouping.first], grouping.group_ids()
 
@@ -289,8 +289,8 @@ def _find(vectors: Codes, recoding: ByCell) -> Codes:
     words, _ = pack(list(np.concatenate([recoding.vectors, vectors]).T), sizes)
     known, wanted = words[: len(recoding.vectors)], words[len(recoding.vectors) :]
     order = np.argsort(known)
-    places = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    return np.where(known[places] == wanted, places, -1)
+    positions = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    return np.where(known[positions] == wanted, positions, -1)
 
 
 def class_layout(assignment: Assignment, schema: Schema | None) -> Layout:
@@ -381,7 +381,7 @@ def project(frequencies: FrequencySet, names: Sequence[str]) -> tuple[FrequencyS
     """
     columns = [frequencies.vectors[:, frequencies.names.index(name)] for name in names]
     grouping = group_rows(columns, [int(column.max()) + 1 for column in columns])
-    places = grouping.group_ids()
-    sizes = np.bincount(places, weights=frequencies.counts).astype(np.int64)
+    positions = grouping.group_ids()
+    sizes = np.bincount(positions, weights=frequencies.counts).astype(np.int64)
     vectors = np.asfortranarray(np.stack([column[grouping.first] for column in columns], axis=1).astype(np.int32))
-    return FrequencySet(tuple(names), vectors, Classes(sizes)), places
+    return FrequencySet(tuple(names), vectors, Classes(sizes)), positions

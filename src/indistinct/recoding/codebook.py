@@ -131,8 +131,8 @@ class Codebook(Result):
         counts = {}
         for name in self.columns:
             own = self.of(name)
-            shown = {text for entry in own for text in (entry.label, *(entry.values if entry.kind == "set" else ()))}
-            counts[name] = len({text for entry in own if entry.kind == "group" for text in entry.values} - shown)
+            texts = {text for entry in own for text in (entry.label, *(entry.values if entry.kind == "set" else ()))}
+            counts[name] = len({text for entry in own if entry.kind == "group" for text in entry.values} - texts)
         return {name: count for name, count in counts.items() if count}
 
     @property
@@ -216,13 +216,13 @@ def _entries_of(
     table: pa.Table, name: str, outputs: tuple[str, ...], hierarchy: Hierarchy | None, labels: ColumnLabels | None
 ) -> tuple[Kind, list[LabelEntry]]:
     rows = distinct_texts(table, outputs)
-    shown = kind_of(table.schema.field(outputs[0]).type)
+    declared = kind_of(table.schema.field(outputs[0]).type)
     if len(outputs) > 1:
-        kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], shown)
+        kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], declared)
         return kind, [_entry_of_ends(name, row, kind) for row in rows]
     texts = [row[0] for row in rows]
     present = [text for text in texts if text is not None]
-    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in present], shown)
+    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in present], declared)
     groups, moments = _groups_of(hierarchy), kind is Kind.DATE and shows_moments(present)
     entries = [_entry_of(name, text, kind, groups, moments=moments) for text in texts]
     codes = {} if labels is None else labels.codes

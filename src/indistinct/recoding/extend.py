@@ -382,10 +382,10 @@ def _summary(
 
 def _taken(summary: ColumnSummary, order: Codes) -> ColumnSummary:
     """Return published values in another order."""
-    shown = summary.published
-    (name, values), parts = shown.outputs[0], ("low", "high", "leaves", "levels")
-    moved = {part: getattr(shown, part)[order] for part in parts}
-    published = replace(shown, outputs=((name, values.take(pa.array(order))),), **moved)
+    own = summary.published
+    (name, values), parts = own.outputs[0], ("low", "high", "leaves", "levels")
+    moved = {part: getattr(own, part)[order] for part in parts}
+    published = replace(own, outputs=((name, values.take(pa.array(order))),), **moved)
     return ColumnSummary(published, summary.low[order], summary.high[order], summary.absent[order])
 
 
@@ -393,10 +393,10 @@ def _more(
     published: PublishedColumn, taxonomy: Taxonomy, domain: Domain, low: Codes, high: Codes, levels: Codes, nodes: Codes
 ) -> PublishedColumn:
     """Return published values with those of new nodes behind them."""
-    (name, values), places = published.outputs[0], slice(len(published), None)
-    fresh = list(zip(levels[places].tolist(), nodes[places].tolist(), strict=True))
-    if values.type == domain.values.type and not levels[places].any() and not pa.types.is_string(values.type):
-        raw = low[places] - domain.missing
+    (name, values), positions = published.outputs[0], slice(len(published), None)
+    fresh = list(zip(levels[positions].tolist(), nodes[positions].tolist(), strict=True))
+    if values.type == domain.values.type and not levels[positions].any() and not pa.types.is_string(values.type):
+        raw = low[positions] - domain.missing
         labels = domain.values.take(pa.array(raw, pa.int64(), mask=raw < 0))
     else:
         labels = pa.array([taxonomy.labels[level][node] for level, node in fresh], pa.string())
@@ -405,8 +405,8 @@ def _more(
     return replace(
         published,
         outputs=((name, pa.concat_arrays([values, labels.cast(values.type)])),),
-        low=np.concatenate([published.low, line[low[places]]]),
-        high=np.concatenate([published.high, line[high[places]]]),
+        low=np.concatenate([published.low, line[low[positions]]]),
+        high=np.concatenate([published.high, line[high[positions]]]),
         leaves=np.append(published.leaves, leaves),
         levels=levels,
         span=max(published.span, float(line.max() - line.min())),

@@ -141,10 +141,10 @@ def _calendar_span(text: str) -> LabelSpan | None:
         month, months = int(match["month"]), 1
     elif match["quarter"]:
         month, months = 3 * int(match["quarter"]) - 2, 3
-    later, place = divmod(month - 1 + months, 12)
+    later, month_index = divmod(month - 1 + months, 12)
     if year + later > MAXYEAR:
         return LabelSpan(datetime(year, month, 1), datetime.max, True)
-    return LabelSpan(datetime(year, month, 1), datetime(year + later, place + 1, 1), False)
+    return LabelSpan(datetime(year, month, 1), datetime(year + later, month_index + 1, 1), False)
 
 
 def behind_a_zero(text: str) -> bool:
@@ -152,14 +152,14 @@ def behind_a_zero(text: str) -> bool:
     return _BEHIND_A_ZERO.search(text) is not None
 
 
-def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
-    """Infer whether labels are numbers, dates or texts; `shown` is the declared kind of the column.
+def kind_of_labels(texts: Sequence[str], published_kind: Kind) -> Kind:
+    """Infer whether labels are numbers, dates or texts; `published_kind` is the declared kind of the column.
 
     >>> kind_of_labels(["[20-29]", "31", "*"], Kind.TEXT), kind_of_labels(["021**", "*"], Kind.TEXT)
     (<Kind.NUMBER: 'number'>, <Kind.TEXT: 'text'>)
     """
-    if shown is not Kind.TEXT:
-        return shown
+    if published_kind is not Kind.TEXT:
+        return published_kind
     present = [text for text in texts if text != ROOT]
     number = () if any(map(behind_a_zero, present)) else (Kind.NUMBER,)
     for kind in (*number, Kind.DATE) if present else ():

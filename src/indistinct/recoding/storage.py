@@ -79,11 +79,11 @@ def files_of_recoding(recoding: Recoding, path: str | Path) -> dict[Path, Callab
 def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, Callable[[Path], None]]:
     """Return the two files of a recoding by parts, which is made when they are filled."""
 
-    def fill(place: Path) -> None:
+    def fill(path: Path) -> None:
         content = made()
         store = _store_of(content)
         document = {"arrow": store.digest(), **_plain(replace(content, store=None, parts=store.parts), None)}
-        place.write_text(_text(document), encoding="utf-8")
+        path.write_text(_text(document), encoding="utf-8")
 
     return {Path(path): fill, arrays_path(path): lambda place: _store_of(made()).copy_to(place)}
 

@@ -68,14 +68,14 @@ class StoredPart:
         """Raise `InputError` unless the cuts are a tree, and every class has its ends."""
         nodes, classes = len(self.axis), len(self.starts) - 1
         inner = self.axis >= 0
-        places = np.arange(nodes)
+        positions = np.arange(nodes)
         steps = np.diff(self.starts)
         sound = (
             (nodes == len(self.cut) == len(self.left) == 2 * classes - 1)
             and bool(((self.axis >= -1) & (self.axis < columns)).all())
-            and bool((self.left[inner] > places[inner]).all() and (self.left[inner] + 1 < nodes).all())
+            and bool((self.left[inner] > positions[inner]).all() and (self.left[inner] + 1 < nodes).all())
             and np.array_equal(np.sort(self.left[~inner]), np.arange(classes))
-            and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), places[1:])
+            and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), positions[1:])
             and (self.starts[0] == 0 and bool((steps > 0).all()) and self.starts[-1] == len(self.keys))
             and all((self.cut[self.axis == each] <= self.keys[:, each].max()).all() for each in range(columns))
             and (self.sets is None or self.sets.is_sound(self.axis, [MAX_NAMES] * columns))

@@ -240,9 +240,9 @@ class Transformed:
 
     def table(self, table: pa.Table) -> pa.Table:
         """Return a table, or a batch of one, with its columns transformed."""
-        for place, name in enumerate(table.column_names):
+        for index, name in enumerate(table.column_names):
             if name in self.changes:
-                table = table.set_column(place, pa.field(name, self.types[name]), self.changes[name](table[name]))
+                table = table.set_column(index, pa.field(name, self.types[name]), self.changes[name](table[name]))
         return table
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
@@ -424,15 +424,15 @@ def _on_level(domain: Domain, level: int, hierarchy: Hierarchy) -> Change:
             column=name,
         )
     labels = np.array(taxonomy.labels[level], dtype=object)[taxonomy.ancestors[:, level]]
-    shown = pa.array(labels.tolist(), pa.string())
+    texts = pa.array(labels.tolist(), pa.string())
 
     def change(column: pa.ChunkedArray) -> pa.ChunkedArray:
         plain = _plain(column)
         there = plain.is_valid().to_numpy()
-        places = np.zeros(len(plain), dtype=np.int64)
+        positions = np.zeros(len(plain), dtype=np.int64)
         if there.any():
-            places[there] = domain.encode(plain.filter(pa.array(there)))
-        return pa.chunked_array([shown.take(pa.array(places, mask=~there))])
+            positions[there] = domain.encode(plain.filter(pa.array(there)))
+        return pa.chunked_array([texts.take(pa.array(positions, mask=~there))])
 
     return change
 

@@ -47,20 +47,20 @@ def check_recoding(recoding: Recoding) -> None:
     for column in recoding.columns:
         _check_column(column)
     sizes = [len(column.domain) for column in recoding.columns]
-    shown = [len(column.summary.published) for column in recoding.columns]
+    published = [len(column.summary.published) for column in recoding.columns]
     match recoding:
         case ByColumn():
-            _check_groups(recoding, sizes, shown)
+            _check_groups(recoding, sizes, published)
         case ByRegion():
             _check_cuts(recoding.cuts, sizes)
-            _check_rows("values", recoding.values, shown, rows=recoding.cuts.classes)
+            _check_rows("values", recoding.values, published, rows=recoding.cuts.classes)
         case ByCell():
             _check_vectors("vectors", recoding.vectors, sizes)
-            _check_rows("values", recoding.values, shown)
+            _check_rows("values", recoding.values, published)
             least, below = -1, len(recoding.values)
             _check_codes("class_ids", recoding.class_ids, len(recoding.vectors), below=below, least=least)
         case ByRow():
-            _check_rows("values", recoding.values, shown)
+            _check_rows("values", recoding.values, published)
             _check_pieces(recoding, sizes, least=-1, classes=len(recoding.values))
         case ByBucket():
             _check_buckets(recoding)
@@ -144,8 +144,8 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
     """Raise unless every published value has its outputs, its extent and the ranks that it covers."""
     published, count = summary.published, len(summary.published)
     outputs = [values for _, values in published.outputs]
-    shown = {name, *(f"{name}_{form}" for form in ("mean", "missing", "min", "max"))}
-    _require(all(output in shown for output, _ in published.outputs), f"{name!r} must be published under its name")
+    names = {name, *(f"{name}_{form}" for form in ("mean", "missing", "min", "max"))}
+    _require(all(output in names for output, _ in published.outputs), f"{name!r} must be published under its name")
     _require(outputs and all(len(values) == count for values in outputs), f"{name!r} must have its published values")
     plain = all(_plain(values.type) or pa.types.is_boolean(values.type) for values in outputs)
     _require(plain, f"the published values of {name!r} must be numbers, dates or text")
@@ -325,12 +325,12 @@ def _check_top(recoding: ByPart) -> None:
     if top is None:
         return
     nodes, inner = len(top.axis), top.axis >= 0
-    places = np.arange(nodes)
+    positions = np.arange(nodes)
     sound = nodes == len(top.cut) == len(top.left) == len(top.right) and nodes % 2 == 1
     sound = sound and bool(((top.axis >= -1) & (top.axis < len(recoding.quasi))).all())
     children = np.concatenate([top.left[inner], top.right[inner]])
-    sound = sound and bool((children > np.tile(places[inner], 2)).all())
-    sound = sound and np.array_equal(np.sort(children), places[1:])
+    sound = sound and bool((children > np.tile(positions[inner], 2)).all())
+    sound = sound and np.array_equal(np.sort(children), positions[1:])
     sound = sound and np.array_equal(np.sort(top.left[~inner]), np.arange(recoding.parts))
     sizes = [None if column.keyed else len(column.domain) for column in recoding.quasi]
     sound = sound and (top.sets is None or top.sets.is_sound(top.axis, sizes))

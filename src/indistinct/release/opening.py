@@ -189,15 +189,15 @@ def open_release(
     by_certificate: bool,
 ) -> OpenedTables:
     """Open the tables of a release; a file is in buckets where its algorithm or its certificate says so."""
-    place = Path(release) if isinstance(release, str) else release
-    if isinstance(place, DatabaseTable):
-        found = read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate)
-        opened = open_published(found, schema)
-    elif isinstance(place, Path) and (where.get("table") or address_of(place) is not None or place.is_file()):
-        found = read_release(
-            place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
+    path = Path(release) if isinstance(release, str) else release
+    if isinstance(path, DatabaseTable):
+        tables = read_release(path, schema, algorithm=algorithm, by_certificate=by_certificate)
+        opened = open_published(tables, schema)
+    elif isinstance(path, Path) and (where.get("table") or address_of(path) is not None or path.is_file()):
+        tables = read_release(
+            path, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
         )
-        opened = open_published(found, schema).without_guard()
+        opened = open_published(tables, schema).without_guard()
     else:
         return open_published(release, schema, engine=where["engine"], memory=where["memory"]).without_guard()
     named = algorithm is not None and algorithm.traits.buckets
@@ -222,15 +222,15 @@ def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
 
 def read_certificate(path: Path) -> dict[str, Any] | None:
     """Return the certificate next to a release, None if there is none."""
-    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
+    location = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
     try:
-        (beside,) = fetch_files(place) or (place,)
+        (beside,) = fetch_files(location) or (location,)
         certificate = json.loads(read_ordinary(beside))
     except (FileNotFoundError, InputError):  # the second: at an address there is none
         return None
     except (OSError, ValueError, RecursionError):
         certificate = None
-    return _checked(certificate, without_credentials(place))
+    return _checked(certificate, without_credentials(location))
 
 
 def _checked(certificate: Any, name: str) -> dict[str, Any]:
@@ -335,13 +335,13 @@ def _structure(
 
 
 def _in_database(
-    place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
+    table: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
 ) -> Source | BucketTable:
-    main = open_source(place)[1]
+    main = open_source(table)[1]
     structure = _structure(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
     if structure.buckets is None:
         return main
-    apart = open_source(further_table(place, SENSITIVE))[1] if structure.two_tables else None
+    apart = open_source(further_table(table, SENSITIVE))[1] if structure.two_tables else None
     return _in_buckets(main, structure.buckets, apart)
 
 

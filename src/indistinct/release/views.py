@@ -103,8 +103,8 @@ def _of_buckets(
     )
     absent = [name for name in domains if name not in columns]
     require_columns(absent, list(columns), table="release")
-    shown = tuple(each for each in slices if each.names)
-    return View({name: columns[name] for name in domains}, shown, evidence.sizes)
+    filled = tuple(each for each in slices if each.names)
+    return View({name: columns[name] for name in domains}, filled, evidence.sizes)
 
 
 def _columns(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> tuple[QuasiColumn, ...]:

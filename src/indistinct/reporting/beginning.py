@@ -125,8 +125,8 @@ def summary(facts: Facts) -> Section:
 def _promises(facts: Facts, certificate: JsonValues) -> list[Block]:
     """Return what each guarantee means for one person."""
     models = [parse_model_or_none(str(each["model"])) for each in certificate.at("verdicts") or ()]
-    said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
-    return [Listing(said)] if said else []
+    sentences = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
+    return [Listing(sentences)] if sentences else []
 
 
 def _open(facts: Facts) -> list[Block]:
@@ -135,12 +135,12 @@ def _open(facts: Facts) -> list[Block]:
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
-    said: list[Block] = [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
+    blocks: list[Block] = [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
     profile = facts.subject.profile
     if profile is not None:
         limits = "; ".join(f"{words}: {limit}" for words, limit, _ in limits_in_words(profile))
-        said.append(Paragraph(f"The profile {profile.spec()} allows at most: {limits}."))
-    return said
+        blocks.append(Paragraph(f"The profile {profile.spec()} allows at most: {limits}."))
+    return blocks
 
 
 def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
@@ -150,19 +150,21 @@ def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
     """
     holds, not_here = bool(certificate.at("holds")), facts.reasons.get("certificate")
     if not_here is not None:
-        said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
-        said = said if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
+        words = (
+            "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
+        )
+        words = words if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
         caption = "Privacy models, as the certificate of the file says"
         table = verdict_grid(certificate, caption=caption, spell=promise_in_words)
-        return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
+        return [Notice(words, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
     by = "in people, by what is published of their rows" if certificate.at("people") else "on the published table"
     broken = guarantee_sentence(holds=holds, checks=failed_checks(certificate.at("verdicts")))
-    said = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
+    words = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
     verdict = facts.json("verdict")
     # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
-    return [Notice(said, tone), verdict_grid(certificate, spell=promise_in_words), counted_grid(certificate)]
+    return [Notice(words, tone), verdict_grid(certificate, spell=promise_in_words), counted_grid(certificate)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
@@ -204,7 +206,7 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     policy = subject.policy
     if policy is None:
         return _by_flags(subject, name)
-    place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
+    policy_file, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
     usual = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
     raw = subject.published.raw
     path = None if raw is None else raw.path
@@ -212,15 +214,15 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     read = quote(other) if other else usual
     flag = f" --input {read}" if other else ""
     flags = "".join(f" {each}" for each in write_flags(pseudonym_flags(policy.pseudonyms)))
-    making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {place}{flag}"
+    making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {policy_file}{flag}"
     lines = (
         f"indistinct {making} -o {written}",
-        f"indistinct report {written} --policy {place} --original {read} -o report.html",
+        f"indistinct report {written} --policy {policy_file} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
-    shown = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
+    excerpt = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
-    return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
+    return [Code("To make it again", "\n".join(lines)), Code(caption, excerpt)]
 
 
 def _by_flags(subject: Subject, name: str | None) -> list[Block]:
@@ -329,11 +331,11 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     return Section("columns", "Columns", tuple(blocks))
 
 
-def labelled_columns(found: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def labelled_columns(values: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
     """Return the labels of columns and codes of a statistics program, for the columns that have any."""
     return [
         (name, each.get("label") or "–", ", ".join(f"{code} = {label}" for code, label in each["codes"].items()) or "–")
-        for name, each in found.items()
+        for name, each in values.items()
         if each.get("label") or each.get("codes")
     ]
 

@@ -18,8 +18,8 @@ def column_set_facts(given: Published) -> dict[str, Any]:
     The quasi-identifiers together come first, then single columns and pairs that single out most rows. Nothing is
     counted in releases in buckets, where links between columns are hidden.
     """
-    columns, shown = given.values_of_original("report"), given.view("report")
-    if len(shown.slices) != 1:
+    columns, view = given.values_of_original("report"), given.view("report")
+    if len(view.slices) != 1:
         return {"rows": 0, "sets": []}
     whole = unmodified(columns)
     counted = {names: count_unique(whole, names) for names in _candidates(columns)}
@@ -31,7 +31,7 @@ def column_set_facts(given: Published) -> dict[str, Any]:
     return {
         "rows": whole.rows,
         "sets": [
-            {"columns": list(names), "before": counted[names], "after": count_unique(shown, names)} for names in sets
+            {"columns": list(names), "before": counted[names], "after": count_unique(view, names)} for names in sets
         ],
     }
 

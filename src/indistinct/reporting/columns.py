@@ -97,8 +97,8 @@ def published_codes(subject: Subject, name: str, codes: Mapping[str, str]) -> di
     if not codes or name not in data.column_names:
         return {}
     column = data[name].combine_chunks() if pa.types.is_dictionary(data[name].type) else data[name]
-    shown = {str(value) for value in pc.unique(column).to_pylist() if value is not None}
-    return {code: label for code, label in codes.items() if code in shown or label in shown}
+    values = {str(value) for value in pc.unique(column).to_pylist() if value is not None}
+    return {code: label for code, label in codes.items() if code in values or label in values}
 
 
 def _distinct_before(subject: Subject) -> dict[str, int]:
@@ -147,8 +147,8 @@ def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]
             column.column: encode_column(column.column, data[column.column]).domain for column in assignment.columns
         }
     untouched = {}
-    for place, column in enumerate(assignment.columns):
-        used = np.flatnonzero(np.bincount(assignment.values[:, place], minlength=len(column)))
+    for index, column in enumerate(assignment.columns):
+        used = np.flatnonzero(np.bincount(assignment.values[:, index], minlength=len(column)))
         (name, values), *others = column.outputs
         texts = values.cast(pa.string()).take(pa.array(used)).to_pylist()
         untouched[column.column] = (
@@ -204,14 +204,16 @@ def _words_of_transformation(spelled: str) -> str:
         "cut to the {}": transformation.truncate,
         "level {} of its hierarchy": transformation.level,
     }
-    said = [
+    sentences = [
         words.format(each if isinstance(each, str) else number(each))
         for words, each in parts.items()
         if each is not None
     ]
     if transformation.clear is not None:
-        said.append("nothing of it is published" if transformation.clear == "all" else "only whether it has a value")
-    return ", ".join(said)
+        sentences.append(
+            "nothing of it is published" if transformation.clear == "all" else "only whether it has a value"
+        )
+    return ", ".join(sentences)
 
 
 def _words(hierarchy: Hierarchy | None) -> str:
@@ -232,16 +234,16 @@ def _words(hierarchy: Hierarchy | None) -> str:
     return kinds.get(str(kind), "a declared hierarchy")
 
 
-def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnShares]:
+def shares_of(columns: Mapping[str, Encoded], view: View) -> dict[str, ColumnShares]:
     """Return the distribution of every column before and after; a label counts evenly for the values it covers."""
     whole, shares = unmodified(columns), {}
     for name, column in columns.items():
-        size, cover = len(column.domain), shown.columns[name].cover
-        before, after = marginal(whole, name, size), marginal(shown, name, size)
-        grouped = _group_values(column.domain, before, shown.columns[name])
+        size, cover = len(column.domain), view.columns[name].cover
+        before, after = marginal(whole, name, size), marginal(view, name, size)
+        grouped = _group_values(column.domain, before, view.columns[name])
         sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
         few = cover.exact and size <= MAX_BARS
-        counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
+        counts = np.stack([before * whole.rows, after * view.rows], axis=1).round().astype(int).tolist()
         shares[name] = ColumnShares(
             grouped.labels,
             tuple(sums[0].tolist()),
@@ -280,13 +282,13 @@ class _Groups:
     edges: tuple[float, ...] = ()
 
 
-def _group_values(domain: Domain, shares: Floats, shown: ShownColumn) -> _Groups:
+def _group_values(domain: Domain, shares: Floats, column: ShownColumn) -> _Groups:
     """Return the groups of a column: its values if they are few, the published labels, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
     if size <= MAX_BARS:
         return _Groups(np.arange(size), texts)
-    published = _published_labels(shown, texts)
+    published = _published_labels(column, texts)
     if published is not None:
         groups, labels = published
         return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
@@ -299,15 +301,15 @@ def _group_values(domain: Domain, shares: Floats, shown: ShownColumn) -> _Groups
     groups = np.full(size, MAX_BARS - 1)
     order = np.argsort(-shares, kind="stable")[: MAX_BARS - 1]
     groups[order] = np.arange(MAX_BARS - 1)
-    return _Groups(groups, (*(texts[place] for place in order), f"{size - MAX_BARS + 1:,} others"))
+    return _Groups(groups, (*(texts[index] for index in order), f"{size - MAX_BARS + 1:,} others"))
 
 
-def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
+def _published_labels(column: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
     """Return the published label of each value if few labels without overlap cover all values; otherwise None.
 
     Of nested labels the larger one counts; a label for the whole column, as in a suppressed row, does not.
     """
-    cover, size = shown.cover, len(texts)
+    cover, size = column.cover, len(texts)
     if cover.exact or len(cover) > MAX_LABELS_EXAMINED:
         return None
     lengths = cover.lengths
@@ -329,7 +331,7 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
         return None
     first = np.unique(groups, return_index=True)[1]
     order = np.argsort(first)
-    return np.argsort(order)[groups], tuple(names[place] for place in order)
+    return np.argsort(order)[groups], tuple(names[index] for index in order)
 
 
 def _label_of(members: Sequence[str]) -> str:
@@ -433,10 +435,10 @@ def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every value of quasi-identifiers with few values, and how many of them are suppressed."""
     subgroups: dict[str, list[dict[str, Any]]] = {}
     vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
-    for place, domain in enumerate(assignment.domains):
+    for index, domain in enumerate(assignment.domains):
         if len(domain) > MAX_BARS:
             continue
-        codes = vectors[assignment.cells, place]
+        codes = vectors[assignment.cells, index]
         every, lost = (
             np.bincount(codes, weights=assignment.counts * mask, minlength=len(domain)).astype(int).tolist()
             for mask in (np.ones(len(codes)), dropped)
@@ -452,5 +454,5 @@ def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
 
 def _count_stars(subject: Subject) -> dict[str, int]:
     """Return how many cells of each quasi-identifier are published as `*`."""
-    shown = subject.published.main.columns
-    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}
+    columns = subject.published.main.columns
+    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in columns}

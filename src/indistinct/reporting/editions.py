@@ -181,8 +181,8 @@ def _verdict_for_readers(
         counted = verdict_of(promised, facts.subject.profile)
     if facts.verdict is None:
         return counted
-    shown = {} if counted is None else {_subject_of(line): line.numbers for line in counted.lines}
-    return replace(facts.verdict, lines=tuple(_without_hidden(line, shown) for line in facts.verdict.lines))
+    numbers = {} if counted is None else {_subject_of(line): line.numbers for line in counted.lines}
+    return replace(facts.verdict, lines=tuple(_without_hidden(line, numbers) for line in facts.verdict.lines))
 
 
 def _subject_of(line: Line) -> tuple[Any, ...]:
@@ -225,13 +225,13 @@ def _columns(facts: Facts) -> dict[str, Any]:
     Labels of a statistics program are kept for published columns, and for the codes that these show.
     """
     columns, subject = facts.json("columns"), facts.subject
-    shown, kept = ("role", "reason", "transformation", "after"), {}
+    keys, kept = ("role", "reason", "transformation", "after"), {}
     for name, each in ({} if columns is None else columns.content).items():
         published = name in subject.schema.published
         changed = name not in subject.schema.quasi and each["transformation"] != AS_IT_IS
         codes = published_codes(subject, name, each["codes"]) if published and not changed else {}
         labels = {"label": each["label"] if published else None, "codes": codes}
-        kept[name] = {key: each[key] for key in shown} | labels
+        kept[name] = {key: each[key] for key in keys} | labels
     return kept
 
 

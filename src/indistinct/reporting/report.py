@@ -221,13 +221,13 @@ def require_edition_in(language: str, edition: str) -> None:
 
 def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: str = ENGLISH) -> Report:
     internal = edition == "internal"
-    shown = facts if internal else for_readers(facts)
+    chosen = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
-    sections = _sections(shown, made=made, digest=digest, internal=internal)
+    sections = _sections(chosen, made=made, digest=digest, internal=internal)
     sections = sections if internal else without_hollow(sections)
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
-    content = Content(title, edition, made, sections, plain_documents(shown))
-    translation = None if language == ENGLISH else Translation(read_catalogue(language), _own_words(shown))
+    content = Content(title, edition, made, sections, plain_documents(chosen))
+    translation = None if language == ENGLISH else Translation(read_catalogue(language), _own_words(chosen))
     html = html_of(content, translation)
     return Report(content, html, () if translation is None else tuple(translation.missing))
 
@@ -236,8 +236,8 @@ def _own_words(facts: Facts) -> frozenset[str]:
     """Return the words of the table and of its publisher, which are never translated."""
     subject, columns = facts.subject, facts.json("columns")
     stated, reasons = subject.statement, {} if subject.policy is None else subject.policy.reasons
-    said = (getattr(stated, each.name) for each in fields(stated))
-    lines = (each for one in said for each in ((one,) if isinstance(one, str) else one or ()))
+    statements = (getattr(stated, each.name) for each in fields(stated))
+    lines = (each for one in statements for each in ((one,) if isinstance(one, str) else one or ()))
     labels = beginning.labelled_columns({} if columns is None else columns.content)
     return frozenset(
         (*subject.schema.columns, *subject.published.columns, *reasons.values(), *lines, *map(str, chain(*labels)))

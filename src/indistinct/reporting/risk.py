@@ -127,17 +127,17 @@ def _column_sets(facts: Facts) -> list[Block]:
     return [Picture(caption, f"{caption}: {words}.", draw_column_sets(bars))]
 
 
-def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
+def _class_sizes(facts: Facts, values: JsonValues) -> list[Block]:
     """Return a picture of class sizes and of the people in small classes."""
-    if not _sizes(found.at("class_sizes", "histogram")):
+    if not _sizes(values.at("class_sizes", "histogram")):
         return [Notice("No row is published, so there is nothing to draw.")]
     sides = {}
-    if found.at("before") is not None:
-        sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
-    sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
+    if values.at("before") is not None:
+        sides["before"] = _sizes(values.at("before", "class_sizes", "histogram"))
+    sides["after" if sides else "release"] = _sizes(values.at("class_sizes", "histogram"))
     certificate = facts.json("certificate")
-    groups = units_of(found.at("form"))
-    unit, k = str(found.at("unit")), _k(certificate)
+    groups = units_of(values.at("form"))
+    unit, k = str(values.at("unit")), _k(certificate)
     words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
@@ -188,10 +188,10 @@ def attributes(facts: Facts, *, internal: bool) -> Section:
     return Section("attributes", "Attribute disclosure", tuple(blocks))
 
 
-def _worst(found: JsonValues, name: str) -> Block:
-    if found.at("sensitive", name, "worst"):
-        return worst_grid(found, name)
-    why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
+def _worst(values: JsonValues, name: str) -> Block:
+    if values.at("sensitive", name, "worst"):
+        return worst_grid(values, name)
+    why = "Buckets are not named" if values.at("form") else "Classes are named only of a release"
     return Notice(f"{why}: which tell most of {name} is not shown.")
 
 
@@ -212,9 +212,9 @@ def membership(facts: Facts) -> Section:
     return Section("membership", "Membership disclosure", tuple(blocks))
 
 
-def _differs(found: Membership) -> bool:
+def _differs(membership: Membership) -> bool:
     """Return whether a picture adds to the table: whether tuples match different numbers of classes."""
-    counts = zip(found.matching_original, found.matching_fake, strict=True)
+    counts = zip(membership.matching_original, membership.matching_fake, strict=True)
     return sum(bool(original or fake) for (_, original), (_, fake) in counts) > 1
 
 
@@ -227,6 +227,6 @@ def attacks(facts: Facts, *, internal: bool) -> Section:
         if not outcomes.at("tried"):
             return Section("attacks", "Attacks that were tried", (Notice("No attack was through in time."),))
         tried = Paragraph(f"Tried: {', '.join(outcomes.at('tried'))}.")
-        said = "At least one of them did better than chance." if outcomes.at("succeeds") else "None beat chance."
-        return Section("attacks", "Attacks that were tried", (tried, Paragraph(said)))
+        words = "At least one of them did better than chance." if outcomes.at("succeeds") else "None beat chance."
+        return Section("attacks", "Attacks that were tried", (tried, Paragraph(words)))
     return Section("attacks", "Attacks that were tried", tuple(outcome_blocks(outcomes)))

@@ -54,22 +54,24 @@ def _dropped(certificate: JsonValues) -> Block:
     return grid("Suppressed rows", ("counted", "number"), rows, right=("number",))
 
 
-def _subgroups(found: JsonValues) -> list[Block]:
+def _subgroups(values: JsonValues) -> list[Block]:
     blocks: list[Block] = []
-    for name, lines in (found.at("subgroups") or {}).items():
+    for name, lines in (values.at("subgroups") or {}).items():
         if not any(line["suppressed"] for line in lines):
             continue
         rows = []
         for index, line in enumerate(lines):
-            place = ("subgroups", name, index)
-            share = found.figure(*place, "share", words=percent)
-            rows.append((line["value"], found.figure(*place, "rows"), found.figure(*place, "suppressed"), share))
+            path = ("subgroups", name, index)
+            share = values.figure(*path, "share", words=percent)
+            rows.append((line["value"], values.figure(*path, "rows"), values.figure(*path, "suppressed"), share))
         headings = ("value", "rows before", "suppressed", "share")
         blocks.append(grid(f"Suppressed rows by {name}", headings, rows, right=headings[1:]))
     if not blocks:
-        known = bool(found.at("subgroups"))
-        said = "No subgroup that was counted lost a row." if known else "Subgroups were not counted: give the original."
-        blocks.append(Paragraph(said) if known else Notice(said))
+        known = bool(values.at("subgroups"))
+        words = (
+            "No subgroup that was counted lost a row." if known else "Subgroups were not counted: give the original."
+        )
+        blocks.append(Paragraph(words) if known else Notice(words))
     return blocks
 
 
@@ -82,11 +84,11 @@ def utility(facts: Facts, *, internal: bool) -> Section:
 
 def _once(blocks: list[Block]) -> Iterator[Block]:
     """Yield blocks, with notes on missing contents only once for the same reason."""
-    said: list[Block] = []
+    notes: list[Block] = []
     for block in blocks:
-        if block not in said:
+        if block not in notes:
             yield block
-        said.append(block)
+        notes.append(block)
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
@@ -124,8 +126,8 @@ def _distributions(facts: Facts) -> list[Block]:
     return blocks
 
 
-def _farthest(found: JsonValues) -> str:
-    pairs = sorted(found.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
+def _farthest(values: JsonValues) -> str:
+    pairs = sorted(values.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
     return "".join(
         f"The farthest pair is {' with '.join(pair['columns'])}, {percent(pair['total_variation'])}." for pair in pairs
     )

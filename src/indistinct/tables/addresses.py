@@ -244,9 +244,9 @@ def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
     return copy
 
 
-def _list_files(found: Remote, address: str) -> list[str]:
+def _list_files(target: Remote, address: str) -> list[str]:
     """Return the files of an address: a single file, those of a folder, or those that match a pattern."""
-    system, path = found
+    system, path = target
     if glob.has_magic(path) and not system.exists(path):
         files = sorted(each for each in system.glob(path) if system.isfile(each))
     elif system.isfile(path):
@@ -261,12 +261,12 @@ def _list_files(found: Remote, address: str) -> list[str]:
     return files
 
 
-def _refuse_lake(found: Remote, paths: Iterable[str]) -> None:
+def _refuse_lake(target: Remote, paths: Iterable[str]) -> None:
     """Raise `InputError` if paths lead to or into the folder of a Delta, Iceberg or Hudi table.
 
     Folders of a website cannot be listed.
     """
-    system = found.system
+    system = target.system
     if not {"http", "https"}.isdisjoint((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
         return
     parts = [path.split("/") for path in paths]
@@ -284,8 +284,8 @@ def _names_in(system: Any, folder: str, name: str) -> Iterable[str]:
     return list(system.ls(f"{folder}/{name}", detail=False))
 
 
-def _copy_file(address: str, found: Remote) -> Path:
-    system, path = found
+def _copy_file(address: str, target: Remote) -> Path:
+    system, path = target
     single = name_of(address) == path.rpartition("/")[2]
     origin = address if single else str(system.unstrip_protocol(path))
     state = system.ukey(path)
@@ -389,8 +389,8 @@ def check_ordinary(path: Path) -> None:
     if "\0" in str(path):
         raise FileNotFoundError(errno.ENOENT, "its path has a NUL character, which no file can have")
     if _fence is not None and path not in _own:
-        place = path.resolve()
-        if not any(place.is_relative_to(folder) for folder in _fence):
+        resolved = path.resolve()
+        if not any(resolved.is_relative_to(folder) for folder in _fence):
             raise PermissionError(errno.EACCES, "it lies outside the folders that may be read here")
     mode = path.stat().st_mode
     if stat.S_ISREG(mode):

@@ -124,12 +124,12 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
     def read(encoding: str) -> tuple[pa.Table, str]:
         dialect = replace(find_dialect(path, encoding, reading), quoted=True)
         names = list(dialect.names)
-        shown = ["" if name.startswith(NAMELESS) else name for name in names]
+        headings = ["" if name.startswith(NAMELESS) else name for name in names]
         if dialect.bare:
-            return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
+            return pa.table([pa.array([], TEXT) for _ in names], names=headings), encoding
         dialect, columns = _read_text(path, dialect, reading.missing, names, SizeGuard(Allowance.of([path])))
         survey_table(path, dialect, pa.table(columns, names=names))
-        return pa.table(columns, names=shown), encoding
+        return pa.table(columns, names=headings), encoding
 
     return in_its_encoding(path, reading, read)
 
@@ -196,12 +196,12 @@ def _texts_of(
     del columns_read
     table = pa.table(texts, names=names)
     empty, left_out = survey_table(path, dialect, table).find_leftovers(path, published=published)
-    found = {name: table[name] for name in wanted}
+    chosen = {name: table[name] for name in wanted}
     if len(empty):
         keep = np.ones(table.num_rows, dtype=bool)
         keep[empty] = False
-        found = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in found.items()}
-    return Texts(path, dialect, found, left_out)
+        chosen = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in chosen.items()}
+    return Texts(path, dialect, chosen, left_out)
 
 
 def names_to_read(dialect: Dialect, columns: Sequence[str] | None) -> list[str]:

@@ -372,11 +372,11 @@ def guess_of(name: str, encoding: str, sample: bytes) -> str | None:
     if encoding not in GUESSES:
         return None
     doubt = doubt_of(encoding, sample)
-    said = f"{name} is not UTF-8; it was read as {encoding} ({GUESSES[encoding]})"
+    words = f"{name} is not UTF-8; it was read as {encoding} ({GUESSES[encoding]})"
     return (
-        f"{said}: {DECLARE}"
+        f"{words}: {DECLARE}"
         if doubt is None
-        else f"{said}, which looks wrong: {doubt}; declare it (--encoding, encoding=)"
+        else f"{words}, which looks wrong: {doubt}; declare it (--encoding, encoding=)"
     )
 
 

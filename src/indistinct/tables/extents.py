@@ -198,8 +198,8 @@ def _entry_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
     wanted = [key for name, key in SHEET_NAME.findall(book) if unescape(name.decode(errors="replace")) == sheet]
     for tag in RELATION.findall(relations) if wanted else ():
         if b'Id="' + wanted[0] + b'"' in tag and (target := re.search(rb'Target="([^"]*)"', tag)):
-            place = target[1].decode(errors="replace")
-            return place.removeprefix("/") if place.startswith("/") else f"xl/{place}"
+            entry = target[1].decode(errors="replace")
+            return entry.removeprefix("/") if entry.startswith("/") else f"xl/{entry}"
     return None
 
 

@@ -66,12 +66,12 @@ def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
     check_names(names)
     chosen, read = choose(names, columns), []
     for name in chosen:
-        place = names.index(name)
+        index = names.index(name)
         try:
             # Column by column, because the error of a whole frame does not name the column that failed.
-            read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, place])))
+            read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, index])))
         except (pa.ArrowException, TypeError, ValueError):
-            texts = texts_of_objects(frame.iloc[:, place].tolist())
+            texts = texts_of_objects(frame.iloc[:, index].tolist())
             if texts is not None:
                 read.append(texts)
                 continue

@@ -26,9 +26,9 @@ def kind_of_lake(folder: str | Path) -> str | None:
     >>> kind_of_lake("/") is None
     True
     """
-    place = Path(folder)
+    path = Path(folder)
     try:
-        return find_kind(lambda name: os.path.lexists(place / name), lambda name: _names_in(place / name))
+        return find_kind(lambda name: os.path.lexists(path / name), lambda name: _names_in(path / name))
     except ValueError:  # a NUL byte in the path
         return None
 
@@ -74,11 +74,11 @@ def lake_around(path: str | Path) -> tuple[Path, str] | None:
 def _lake_around(path: Path, known: dict[Path, str | None]) -> tuple[Path, str] | None:
     """Return the same; `known` caches the kinds of folders."""
     try:
-        places = dict.fromkeys((path.absolute(), path.resolve()))
+        paths = dict.fromkeys((path.absolute(), path.resolve()))
     except (OSError, RuntimeError, ValueError):  # a path that cannot be followed cannot be read either
         return None
-    for place in places:
-        for folder in (place, *place.parents):
+    for index in paths:
+        for folder in (index, *index.parents):
             if folder not in known:
                 known[folder] = kind_of_lake(folder)
             if (kind := known[folder]) is not None:

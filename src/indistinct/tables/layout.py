@@ -238,13 +238,13 @@ def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: st
         if holding < 2 or 2 * holding < len(records):
             continue
         named = "a tab" if mark == "\t" else repr(mark)
-        said = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
+        words = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
         if sure:
-            return (f"{path.name} {said}: check the delimiter",)
+            return (f"{path.name} {words}: check the delimiter",)
         comment = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
         comments = f'leave out comments (--comment "{comment}"), ' * (comment is not None)
         raise InputError(
-            f"{path} {said}, which may part fields: whole records would be published as one value",
+            f"{path} {words}, which may part fields: whole records would be published as one value",
             hint=f"{comments}name the delimiter (--delimiter, delimiter=), leave out lines above the names "
             "(--skip-rows, skip_rows=), or take off quotes around whole lines; if there is one column, declare any "
             "delimiter",

@@ -98,9 +98,9 @@ def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
         raise InputError(f"{named} has the file {twice[0]!r} twice", hint="name every file once")
     kinds = {kind_of_file(path): path.name for path in reversed(ordered)}
     if len(kinds) > 1:
-        shown = ", ".join(f"{kind or 'no suffix'} ({name})" for kind, name in sorted(kinds.items()))
+        suffixes = ", ".join(f"{kind or 'no suffix'} ({name})" for kind, name in sorted(kinds.items()))
         raise InputError(
-            f"{named} has files of several kinds: {shown}",
+            f"{named} has files of several kinds: {suffixes}",
             hint="the files of a table have one suffix: choose them by a pattern such as folder/*.csv",
         )
     return tuple(ordered)
@@ -254,15 +254,15 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
     if len(set(names)) < len(names):
         raise InputError("two folders of one path name the same column", hint="rename one of the folders")
     columns = columns_in_file(files[0])
-    kept = [place for place, name in enumerate(names) if name not in columns]
+    kept = [position for position, name in enumerate(names) if name not in columns]
     if not kept:
         return None
-    texts = {path: [pairs_of_files[path][place][1] for place in kept] for path in files}
+    texts = {path: [pairs_of_files[path][position][1] for position in kept] for path in files}
     typed = [
-        _typed([texts[path][index] for path in files], None if written is None else written.field(names[place]).type)
-        for index, place in enumerate(kept)
+        _typed([texts[path][index] for path in files], None if written is None else written.field(names[position]).type)
+        for index, position in enumerate(kept)
     ]
-    schema = pa.schema([(names[place], kind) for place, (kind, _) in zip(kept, typed, strict=True)])
+    schema = pa.schema([(names[position], kind) for position, (kind, _) in zip(kept, typed, strict=True)])
     return HivePartitions(schema, {path: tuple(cells[i] for _, cells in typed) for i, path in enumerate(files)})
 
 
@@ -335,7 +335,7 @@ def root_of(source: Any) -> Path | None:
     if path.is_dir():
         return path
     if glob.has_magic(str(path)) and not path.exists():
-        literal = next(place for place, part in enumerate(path.parts) if glob.has_magic(part))
+        literal = next(index for index, part in enumerate(path.parts) if glob.has_magic(part))
         return Path(*path.parts[:literal])
     return None
 

@@ -83,16 +83,16 @@ def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, p
     if reading.nameless == "name":
         names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     kept = [
-        place
-        for place in range(width)
-        if names[place] or (reading.nameless != "drop" and any(row[place] is not None for row in body))
+        index
+        for index in range(width)
+        if names[index] or (reading.nameless != "drop" and any(row[index] is not None for row in body))
     ]
-    check_names([names[place] for place in kept], quote=False)
+    check_names([names[index] for index in kept], quote=False)
     if not published:
         _check_total(path, body)
     sheets = {
-        names[place]: _column(_without_marks([row[place] for row in body], framed_marks(names[place], reading)))
-        for place in kept
+        names[index]: _column(_without_marks([row[index] for row in body], framed_marks(names[index], reading)))
+        for index in kept
     }
     chosen = choose(list(sheets), columns)
     left_out = left_out_words(width - len(kept), len(even) - 1 - len(body), valued=reading.nameless == "drop")

@@ -76,8 +76,8 @@ def settle_snapshot(source: Any, reading: Reading) -> tuple[Any, Reading]:
 
 
 def _is_copy(source: Any) -> bool:
-    places = source if isinstance(source, list | tuple) else [source]
-    return all(isinstance(each, Path) and each in _FOLDERS for each in places)
+    sources = source if isinstance(source, list | tuple) else [source]
+    return all(isinstance(each, Path) and each in _FOLDERS for each in sources)
 
 
 def only_path(files: Sequence[Path]) -> Path | None:

@@ -272,9 +272,9 @@ def zayatz(sizes: Sequence[int], population: int) -> float:
     0.3182
     """
     rows, number = sum(sizes), Counter(sizes)
-    shown = {i: Fraction(i * math.comb(population - i, rows - 1), math.comb(population, rows)) for i in number}
-    whole = sum(classes * shown[i] for i, classes in number.items())
-    return float(number[1] * shown[1] / whole * Fraction(number[1], rows))
+    chances = {i: Fraction(i * math.comb(population - i, rows - 1), math.comb(population, rows)) for i in number}
+    whole = sum(classes * chances[i] for i, classes in number.items())
+    return float(number[1] * chances[1] / whole * Fraction(number[1], rows))
 
 
 def breaks_population(model: Model, members: int, population: int) -> bool:

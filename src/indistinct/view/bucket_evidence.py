@@ -187,8 +187,8 @@ class BucketEvidence:
         if self.light:
             return None, None, False
         if self.reference is None and self.structure.form == "tables":  # it shows the tuples themselves
-            shown = self.slices[0]
-            return shown.codes, shown.counts, True
+            whole_rows = self.slices[0]
+            return whole_rows.codes, whole_rows.counts, True
         if self.reference is None or self.structure.generalized:
             return None, None, False
         cells = self.reference.frequencies
@@ -347,8 +347,8 @@ class BucketEvidence:
         if share_attributes(self.structure.slices):
             pairs = [(join.parent, join.index) for join in self.links.joins[1:] if join.shared]
         chosen = dict.fromkeys([tuple(every), *pairs])
-        told = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
-        return all(told) if told else None
+        verdicts = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
+        return all(verdicts) if verdicts else None
 
     def _by_chance(self, some: Sequence[int]) -> bool | None:
         """Return whether rows of some slices are true ones by chance; None if chance could make all of them so."""
@@ -365,8 +365,8 @@ class BucketEvidence:
     def _rows(self) -> tuple[Mapping[str, Codes], Codes]:
         """The distinct rows that are published, without their bucket, and how often each occurs."""
         names = tuple(dict.fromkeys(name for each in self.slices for name in each.names))
-        shown = self.count(MAIN, Request(names, published=True)).frequencies
-        return {name: shown.vectors[:, index] for index, name in enumerate(names)}, shown.counts
+        frequencies = self.count(MAIN, Request(names, published=True)).frequencies
+        return {name: frequencies.vectors[:, index] for index, name in enumerate(names)}, frequencies.counts
 
     def _expected(self, some: Sequence[int], *, whole: bool) -> float:
         """Return the expected number of rows equal to an original row after a new permutation of the slices."""
@@ -428,12 +428,12 @@ def require_in_original(evidence: BucketEvidence, original: Counted) -> None:
     """
     cells = original.frequencies
     for each in evidence.slices:
-        shown = [name for name in each.names if name not in evidence.structure.generalized]
-        quasi = [name for name in shown if name in cells.names]
+        names = [name for name in each.names if name not in evidence.structure.generalized]
+        quasi = [name for name in names if name in cells.names]
         if quasi:
             columns = [cells.vectors[:, cells.names.index(name)] for name in quasi]
             _require_vectors(evidence, original, each, quasi, whole=(columns, cells.counts))
-        for name in shown:
+        for name in names:
             if (name,) in cells.classes.histograms:
                 often = cells.classes.histograms[(name,)].reference
                 _require_vectors(evidence, original, each, [name], whole=([np.arange(len(often))], often))
@@ -450,12 +450,12 @@ def _require_vectors(
     """Raise unless each vector of some columns of a slice is there no more often than in the `whole` original."""
     columns, often = whole
     mine = [evidence.known[name].translate(original.known[name], empty=True)[each.codes[name]] for name in names]
-    shown, theirs = together([codes + 1 for codes in mine], [codes + 1 for codes in columns], rows=0)
+    own_ids, theirs = together([codes + 1 for codes in mine], [codes + 1 for codes in columns], rows=0)
     if theirs is None:
         raise AssertionError("both sides were given")
-    size = int(max(shown.max(initial=0), theirs.max(initial=0))) + 2
+    size = int(max(own_ids.max(initial=0), theirs.max(initial=0))) + 2
     there = np.bincount(theirs[theirs >= 0], weights=often[theirs >= 0], minlength=size)
-    surplus = int(np.maximum(np.bincount(shown, weights=each.counts, minlength=size) - there, 0).sum())
+    surplus = int(np.maximum(np.bincount(own_ids, weights=each.counts, minlength=size) - there, 0).sum())
     if surplus:
         raise OriginalError(
             f"the original does not contain the release: {surplus:,} published row(s) have values of "

@@ -73,10 +73,10 @@ class Cover:
         owners = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.indptr)), sizes)
         return owners, run_entries(self.low, sizes)
 
-    def code_at(self, entries: Codes, places: Codes) -> Codes:
+    def code_at(self, entries: Codes, positions: Codes) -> Codes:
         """Return one of the codes that each of some entries covers, by its place among them."""
         running = starts_of(self.high - self.low + 1)
-        sought = running[self.indptr[entries]] + places
+        sought = running[self.indptr[entries]] + positions
         runs = np.searchsorted(running, sought, side="right") - 1
         return self.low[runs] + sought - running[runs]
 
@@ -97,9 +97,9 @@ class Cover:
         A bit is turned at both ends of a run, and every code has the bits of the one before but for those.
         """
         owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        words, places = np.divmod(owners, WORD)
+        words, positions = np.divmod(owners, WORD)
         turned, bits = (
-            np.uint64(1) << places.astype(np.uint64),
+            np.uint64(1) << positions.astype(np.uint64),
             np.zeros((size + 1, -(-len(self) // WORD)), dtype="<u8"),
         )
         for ends in (np.minimum(self.low, size), np.minimum(self.high + 1, size)):
@@ -198,8 +198,8 @@ def pairs_of_cells(
         some = order[start : start + TOGETHER]
         first = int(np.searchsorted(codes, low[some].min()))
         near = by_code[first : int(np.searchsorted(codes, high[some].max(), side="right"))]
-        rows, places = _fitting(vectors[near], [cover.take(some) for cover in covers])
-        pairs_found.append(np.stack([near[rows], some[places]], axis=1))
+        rows, positions = _fitting(vectors[near], [cover.take(some) for cover in covers])
+        pairs_found.append(np.stack([near[rows], some[positions]], axis=1))
         if progress is not None:
             progress(min((start + TOGETHER) / classes, 1.0))
     pairs = np.concatenate(pairs_found)

@@ -169,13 +169,13 @@ class Vocabulary:
         if known.dtype == object:
             return int(np.searchsorted(known, end, "right" if reached else "left"))  # type: ignore[call-overload]
         with np.errstate(over="ignore"):
-            place = known.dtype.type(place_on_line(end))
-        return int(np.searchsorted(known, place, "right" if reached else "left"))
+            value = known.dtype.type(place_on_line(end))
+        return int(np.searchsorted(known, value, "right" if reached else "left"))
 
 
-def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
+def vocabulary_of(column: QuasiColumn, published_kind: Kind) -> Vocabulary:
     """Return the values and labels of a column; numbers and dates may be written differently in a file."""
-    kind = shown if column.textual else column.domain.kind
+    kind = published_kind if column.textual else column.domain.kind
     codes: dict[Hashable, int] = {}
     missing = int(column.domain.missing)
     texts = [text or "" for text in column.domain.texts()[missing:]]
@@ -353,17 +353,17 @@ def _named_values(label: str) -> tuple[str | None, ...]:
 def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:
     """Return the column's values that some published ones cover."""
     spans, nodes, sets = dict[int, Span](), dict[int, dict[int, int]](), dict[int, Members]()
-    for place, meaning in enumerate(meanings):
+    for index, meaning in enumerate(meanings):
         match meaning:
             case Span():
-                spans[place] = meaning
+                spans[index] = meaning
             case Node(level, node):
-                nodes.setdefault(level, {})[place] = node
+                nodes.setdefault(level, {})[index] = node
             case Members():
-                sets[place] = meaning
+                sets[index] = meaning
             case _:
                 assert_never(meaning)
-    parts = [(places, _of_nodes(column, level, nodes)) for level, (places, nodes) in _list_nodes(nodes)]
+    parts = [(positions, _of_nodes(column, level, nodes)) for level, (positions, nodes) in _list_nodes(nodes)]
     if spans:
         parts.append((np.fromiter(spans, np.int64), _of_spans(list(spans.values()))))
     if sets:

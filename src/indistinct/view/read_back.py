@@ -193,7 +193,7 @@ def covered_classes(
     """Return the class of every published row, and what the classes cover of each quasi-identifier."""
     classes = read_classes(published, columns, schema=schema)
     pairs = zip(columns, classes.meanings, classes.values.T, strict=True)
-    return classes.class_ids, tuple(covered_by(column, meanings).take(shown) for column, meanings, shown in pairs)
+    return classes.class_ids, tuple(covered_by(column, meanings).take(codes) for column, meanings, codes in pairs)
 
 
 def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]:
@@ -250,9 +250,9 @@ def _histogram_of_each(column: Encoded, counts: Codes) -> Histogram:
 def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
     """Measure what published values cover, in the way a recoding would have summarized them."""
     parts = np.zeros((4, len(read.meanings)))
-    spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
-    nodes = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}
-    sets = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Members)}
+    spans = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
+    nodes = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}
+    sets = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Members)}
     if spans:
         parts[:, list(spans)] = _of_spans(column, list(spans.values()))
     if nodes:
@@ -270,24 +270,24 @@ def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Array, ...]:
     low, high = (np.array([span[end] for span in spans], dtype=np.int32) for end in (0, 1))
     absent = np.array([span.absent for span in spans], dtype=bool)
     summary, codes = summarize_ranges(column, Bounds(low, high, absent))
-    shown = summary.published
-    starts, ends = shown.low[codes].astype(np.float64), shown.high[codes].astype(np.float64)
-    for place, span in enumerate(spans):
+    published = summary.published
+    starts, ends = published.low[codes].astype(np.float64), published.high[codes].astype(np.float64)
+    for index, span in enumerate(spans):
         if span.ends is not None:
-            starts[place], ends[place] = span.ends
+            starts[index], ends[index] = span.ends
     wide = np.array([span.wide for span in spans])
-    return starts, ends, shown.leaves[codes], np.maximum(shown.levels[codes], wide)
+    return starts, ends, published.leaves[codes], np.maximum(published.levels[codes], wide)
 
 
 def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Array, ...]:
     level, node = (np.array([each[part] for each in nodes], dtype=np.int32) for part in (0, 1))
-    shown = node_summary(column, level, node).published
-    return shown.low, shown.high, shown.leaves, shown.levels
+    published = node_summary(column, level, node).published
+    return published.low, published.high, published.leaves, published.levels
 
 
 def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
-    places = [column.positions[list(members.codes)] for members in sets]
-    low, high = (np.array([end(part) for part in places]) for end in (np.min, np.max))
+    positions = [column.positions[list(members.codes)] for members in sets]
+    low, high = (np.array([end(part) for part in positions]) for end in (np.min, np.max))
     leaves = np.array([len(members.codes) for members in sets], dtype=np.int64)
     levels: Codes = (leaves > 1).astype(np.int32)
     if column.taxonomy is not None:

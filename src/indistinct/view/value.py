@@ -169,9 +169,9 @@ def view_of_classes(columns: Mapping[str, ShownColumn], codes: Mapping[str, Code
 def unmodified(columns: Mapping[str, Encoded]) -> View:
     """Return a table that shows every value as it was, a unit for each row."""
     rows = len(next(iter(columns.values())).codes) if columns else 0
-    shown = {name: each_value(column.domain) for name, column in columns.items()}
+    shown_columns = {name: each_value(column.domain) for name, column in columns.items()}
     codes = {name: column.codes.astype(np.int64) for name, column in columns.items()}
-    return view_of_classes(shown, codes, np.ones(rows, dtype=np.int64))
+    return view_of_classes(shown_columns, codes, np.ones(rows, dtype=np.int64))
 
 
 def each_value(domain: Domain) -> ShownColumn:

@@ -67,10 +67,10 @@ def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None
     home = base or policy.base
 
     def move(path: Path) -> Path:
-        place = policy.locate(path)
-        if _lies_in(place, private):
-            return Path(place.name)
-        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+        located = policy.locate(path)
+        if _lies_in(located, private):
+            return Path(located.name)
+        return located.resolve() if _lies_in(home, private) else relative_path(located, home)
 
     def move_hierarchy(path: Path) -> Path | None:
         return None if _lies_in(policy.locate(path), private) else move(path)
@@ -106,12 +106,12 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
     home = base or (source.parent if isinstance(source, Path) else policy.base)
 
     def move(path: Path) -> Path:
-        place = policy.locate(path)
-        if is_elsewhere(path) or is_elsewhere(place):
+        located = policy.locate(path)
+        if is_elsewhere(path) or is_elsewhere(located):
             return path
-        if _lies_in(place, private):
-            return Path(place.name)
-        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+        if _lies_in(located, private):
+            return Path(located.name)
+        return located.resolve() if _lies_in(home, private) else relative_path(located, home)
 
     def move_hierarchy(path: Path) -> Path | None:
         return None if _lies_in(policy.locate(path), private) else move(path)

@@ -21,8 +21,8 @@ def draw_section(section: Section, *, closed: bool = False) -> None:
 
 
 def _draw(section: Section) -> None:
-    for place, block in enumerate(section.blocks):
-        _draw_block(block, name=f"{section.anchor}-{place}", title=section.title)
+    for index, block in enumerate(section.blocks):
+        _draw_block(block, name=f"{section.anchor}-{index}", title=section.title)
 
 
 def _draw_block(block: Block, *, name: str, title: str) -> None:

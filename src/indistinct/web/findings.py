@@ -185,9 +185,9 @@ def _in_words(name: str, coarser: Transformation) -> str:
         return f"Join rare values of {name}"
     if coarser.truncate is not None:
         return f"Publish the {coarser.truncate} of {name}"
-    said = f"Round {name} to {number(coarser.round)}" if coarser.round is not None else f"Bound {name}"
-    said += f", nothing above {number(coarser.top)}" if coarser.top is not None else ""
-    return said + (f", nothing below {number(coarser.bottom)}" if coarser.bottom is not None else "")
+    words = f"Round {name} to {number(coarser.round)}" if coarser.round is not None else f"Bound {name}"
+    words += f", nothing above {number(coarser.top)}" if coarser.top is not None else ""
+    return words + (f", nothing below {number(coarser.bottom)}" if coarser.bottom is not None else "")
 
 
 def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
@@ -422,7 +422,7 @@ def find_in_verdict(
     for line in verdict.open:
         remedies = [each for each in remedies_for_line(line, known) if each.words not in offered]
         offered |= {each.words for each in remedies}
-        said = words_of(line)
-        words = f"{said[:1].upper()}{said[1:]}."
+        sentence = words_of(line)
+        words = f"{sentence[:1].upper()}{sentence[1:]}."
         findings.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
     return findings

@@ -172,8 +172,8 @@ class Screen:
             )
 
         error = self.errors.get(name) or (refused.error if refused else None)
-        shown = refused.text if refused else value
-        parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
+        field_text = refused.text if refused else value
+        parts.field(label, field_text, self.on(taken, at=name), name=name, error=error, **options)
 
     def choice(self, label: str, options: Any, value: str, take: Callable[..., Any], *, name: str, **how: Any) -> None:
         """Draw a drop-down list; an error of `take` is shown at it."""
@@ -212,7 +212,7 @@ class Screen:
 
     async def draw(self, *, focus: str = "") -> None:
         """Redraw the step."""
-        places, page = self.places, self.places.step
+        positions, page = self.places, self.places.step
         if page.is_deleted:
             return
         if self.drawing:  # something happened meanwhile: it is shown when this is done
@@ -223,9 +223,9 @@ class Screen:
         try:
             self.seen = self.session.version
             self._draw_steps()
-            _redraw(places.name, lambda: parts.tag("span", Own(self.session.name)))
-            _redraw(places.strip, self._draw_strip)
-            _redraw(places.tools, self._draw_tools)
+            _redraw(positions.name, lambda: parts.tag("span", Own(self.session.name)))
+            _redraw(positions.strip, self._draw_strip)
+            _redraw(positions.tools, self._draw_tools)
             await self._draw_anew(page, focus)
             self.draw_work()
         finally:
@@ -236,10 +236,10 @@ class Screen:
 
     def _draw_steps(self) -> None:
         """Draw the way through the steps; a job on several tables has fewer."""
-        shown = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
-        if shown != self.shown_steps and self.places.way is not None:
-            self.shown_steps = shown
-            _redraw(self.places.way, lambda: draw_way(self.step, shown))
+        visible = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
+        if visible != self.shown_steps and self.places.way is not None:
+            self.shown_steps = visible
+            _redraw(self.places.way, lambda: draw_way(self.step, visible))
 
     async def _draw_anew(self, page: Element, focus: str) -> None:
         """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
@@ -377,24 +377,24 @@ class Screen:
             self.draw_work()
 
 
-def _redraw(place: Element, draw: Callable[[], Any]) -> None:
-    _retire(place, list(place))
-    with place:
+def _redraw(element: Element, draw: Callable[[], Any]) -> None:
+    _retire(element, list(element))
+    with element:
         draw()
 
 
-def _retire(place: Element, old: list[Element]) -> None:
+def _retire(element: Element, old: list[Element]) -> None:
     """Take old elements off the page; for a while they still hear what was clicked before the browser knew."""
     for each in old:
-        place.default_slot.children.remove(each)
-    place.update()
-    background_tasks.create(_forget(place, old))
+        element.default_slot.children.remove(each)
+    element.update()
+    background_tasks.create(_forget(element, old))
 
 
-async def _forget(place: Element, old: list[Element]) -> None:
+async def _forget(box: Element, old: list[Element]) -> None:
     await asyncio.sleep(RETIRED)
-    if not place.is_deleted:
-        place.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
+    if not box.is_deleted:
+        box.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
 
 def _speak(client: Client, language: str) -> None:
@@ -445,8 +445,8 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
             parts.tag("span", Own("indistinct"), classes="name")
             name = parts.tag("span", classes="table-name")
         with parts.tag("nav", aria_label="Steps"), parts.tag("ol") as way:
-            shown = tuple(each for each in steps if session.tables is None or each.for_several)
-            draw_way(step, shown)
+            visible = tuple(each for each in steps if session.tables is None or each.for_several)
+            draw_way(step, visible)
         tools = parts.tag("div", classes="tools")
         _draw_languages(session, language)
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
@@ -456,6 +456,6 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
         with parts.tag("div", classes="step") as page:
             parts.heading(step.title, level=1)
             parts.say(step.purpose, kind="purpose")
-    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=shown)
+    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=visible)
     # The first look draws the step: twice would cost twice, and lose a click in between.
     ui.timer(OFTEN, screen.watch)

@@ -85,14 +85,14 @@ def _across(risks: Sequence[float]) -> _Scale:
     low, high = min(risks), max(risks)
     if low > 0 and high > WIDE * low:
         return _Scale(low / 1.3, high * 1.3, LEFT, WIDTH - RIGHT, log=True)
-    room = (high - low) * 0.06 or high * 0.1 or 0.1
-    return _Scale(max(low - room, 0.0), high + room, LEFT, WIDTH - RIGHT)
+    margin = (high - low) * 0.06 or high * 0.1 or 0.1
+    return _Scale(max(low - margin, 0.0), high + margin, LEFT, WIDTH - RIGHT)
 
 
 def _up(costs: Sequence[float]) -> _Scale:
     low, high = min(costs), max(costs)
-    room = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
-    return _Scale(low - room if low < 0 or low > room else 0.0, high + room, HEIGHT - BOTTOM, TOP)
+    margin = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
+    return _Scale(low - margin if low < 0 or low > margin else 0.0, high + margin, HEIGHT - BOTTOM, TOP)
 
 
 def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> str:
@@ -141,7 +141,7 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999)
     count = math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
-    return [round((math.ceil(low / step - 1e-9) + place) * step, 12) for place in range(count)]
+    return [round((math.ceil(low / step - 1e-9) + index) * step, 12) for index in range(count)]
 
 
 def _spot(spot: Spot, left: float, top: float) -> str:

@@ -150,17 +150,17 @@ def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None
     What no field shows is taken from `kept`.
     """
     given: dict[str, Any] = {}
-    shown = {each.name: each for each in form_fields(kind, schema)}
+    parameters = {each.name: each for each in form_fields(kind, schema)}
     for each in fields(kind):  # type: ignore[arg-type]  # what is registered is a dataclass
-        if each.name not in shown:
+        if each.name not in parameters:
             if kept is not None:
                 given[each.name] = getattr(kept, each.name)
         elif each.name in texts:
-            value = _value(kind, shown[each.name], texts[each.name])
+            value = _value(kind, parameters[each.name], texts[each.name])
             if value is not MISSING:
                 given[each.name] = value
-        elif shown[each.name].needed:
-            _value(kind, shown[each.name], "")
+        elif parameters[each.name].needed:
+            _value(kind, parameters[each.name], "")
     try:
         return kind(**given)
     except ParameterError as error:

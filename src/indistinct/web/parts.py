@@ -154,11 +154,11 @@ def choice(
 
     Where that is a mapping again, it is a group of options with its name. Values alone are names, which stay.
     """
-    shown = options if isinstance(options, Mapping) else {each: Own(each) for each in options}
+    labels = options if isinstance(options, Mapping) else {each: Own(each) for each in options}
     with tag("div", classes="field"):
         tag("label", label, for_=name, classes="unseen" if hidden_label else "")
         with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
-            for key, text in shown.items():
+            for key, text in labels.items():
                 if isinstance(text, Mapping):
                     with tag("optgroup", label=key):
                         for inner, option in text.items():
@@ -269,8 +269,8 @@ def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
 
 def document_picture(block: Picture, *, name: str) -> Element:
     """Return a picture of a document, with its caption; `name` is unique in the page."""
-    said = replace(block, text=translate(block.text))
-    return picture(inline_svg(said, name=name), caption=block.caption)
+    translated = replace(block, text=translate(block.text))
+    return picture(inline_svg(translated, name=name), caption=block.caption)
 
 
 def code(text: str, *, label: str, name: str) -> Element:

@@ -108,13 +108,13 @@ def table_html(
     head = "".join(f'<th scope="col"{k}>{_say(name)}</th>' for name, k in zip(headings, kinds, strict=True))
     over = "".join(f'<th scope="colgroup" colspan="{span}">{_say(name)}</th>' for name, span in above)
     body = "".join(
-        f"<tr{' class=marked' if place in shades else ''}>"
+        f"<tr{' class=marked' if index in shades else ''}>"
         + "".join(
             _cell(entry, kind, tag="td" if column else "th")
             for column, (entry, kind) in enumerate(zip(row, kinds, strict=True))
         )
         + "</tr>"
-        for place, row in enumerate(rows)
+        for index, row in enumerate(rows)
     )
     lines = f"<tr>{over}</tr><tr>{head}</tr>" if over else f"<tr>{head}</tr>"
     return (

@@ -26,10 +26,10 @@ def texts_of(reading: Reading) -> dict[str, Any]:
     '-99'
     """
     options = to_options(reading)
-    shown: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
+    texts: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
     for key in LISTS:
-        shown[key] = _lines(options.get(key))
-    return {**shown, **{key: bool(shown[key]) for key in TRUTHS}, **{key: str(shown[key]) for key in NUMBERS}}
+        texts[key] = _lines(options.get(key))
+    return {**texts, **{key: bool(texts[key]) for key in TRUTHS}, **{key: str(texts[key]) for key in NUMBERS}}
 
 
 def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
@@ -87,16 +87,16 @@ def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
     """
     parted: dict[str, list[str]] = {}
     for line in filter(str.strip, text.splitlines()):
-        name, said = _split_line(line, columns)
-        parted.setdefault(name, []).append(said)
+        name, value = _split_line(line, columns)
+        parted.setdefault(name, []).append(value)
     return parted
 
 
 def _split_line(line: str, columns: Collection[str]) -> tuple[str, str]:
     """Split a line into column and value; the name of a column may contain an equals sign."""
-    for place, letter in enumerate(line):
-        if letter == "=" and line[:place].strip() in (*columns, EVERY):
-            return line[:place].strip(), line[place + 1 :].strip()
+    for index, letter in enumerate(line):
+        if letter == "=" and line[:index].strip() in (*columns, EVERY):
+            return line[:index].strip(), line[index + 1 :].strip()
     column, equals, rest = line.partition("=")
     return (column.strip(), rest.strip()) if equals and column.strip() else (EVERY, line.strip())
 

@@ -63,27 +63,27 @@ class Shelf:
         """Save a job under its key, with a copy of its table where one is given; a copy that is not wanted goes."""
         if self._folder is None:
             return
-        place = self._folder / key
-        for each in (self._folder, place):
+        folder = self._folder / key
+        for each in (self._folder, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in _texts(job).items():
-            _write_private(place / name, text.encode())
+            _write_private(folder / name, text.encode())
         if rows is None:
-            shutil.rmtree(place / ROWS, ignore_errors=True)
+            shutil.rmtree(folder / ROWS, ignore_errors=True)
         else:
-            _copy_rows(rows, place / ROWS)
+            _copy_rows(rows, folder / ROWS)
         for old in self.entries()[MAX_SAVED_JOBS:]:
             self.remove(old.key)
 
     def entries(self) -> list[ShelfEntry]:
         """Return the saved jobs, the newest first; unreadable ones are skipped."""
         shelf_entries = []
-        for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
+        for index in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
-                document = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
-                saved = (place / TOLD).stat().st_mtime
+                document = json.loads(_read_own(index / TOLD, most=LARGEST[TOLD]))
+                saved = (index / TOLD).stat().st_mtime
                 shelf_entries.append(
-                    ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*")))
+                    ShelfEntry(index.name, str(document["name"]), saved, any((index / ROWS).glob("*")))
                 )
             except (OSError, ValueError, KeyError, TypeError, InputError):
                 continue
@@ -91,9 +91,9 @@ class Shelf:
 
     def take(self, key: str) -> tuple[SavedJob, Path | None]:
         """Return a saved job, and the path of the copy of its table, if there is one."""
-        place = self._place_of(key)
-        texts = {name: _read_own(place / name, most=most).decode() for name, most in LARGEST.items()}
-        rows = next(iter(sorted((place / ROWS).glob("*"))), None)
+        folder = self._place_of(key)
+        texts = {name: _read_own(folder / name, most=most).decode() for name, most in LARGEST.items()}
+        rows = next(iter(sorted((folder / ROWS).glob("*"))), None)
         return _job_of(texts), rows
 
     def remove(self, key: str) -> None:

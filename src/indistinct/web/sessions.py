@@ -180,8 +180,8 @@ class Session:
         self._before: list[Before] = []
         self._found: dict[str, TaskResult] = {}
         self._refusals: dict[Any, tuple[Refusal, Any]] = {}
-        places = (settings.folder, folder)
-        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places), BEHIND: Worker(places)}
+        folders = (settings.folder, folder)
+        self._workers = {QUICK: Worker(folders, get_ready), LONG: Worker(folders), BEHIND: Worker(folders)}
         self.background = Background(self._workers[BEHIND], self._keep_outcome, self.touch)
 
     def start(self) -> None:
@@ -273,9 +273,9 @@ class Session:
             self.touch()
             self.save_soon()
 
-    def _is_there(self, found: dict[str, TaskResult]) -> bool:
+    def _is_there(self, results: dict[str, TaskResult]) -> bool:
         """Return whether the files of a release are still there."""
-        return "release" in found and bool(found["release"].value["files"]["table"].is_file())
+        return "release" in results and bool(results["release"].value["files"]["table"].is_file())
 
     def kept_releases(self) -> set[Path]:
         """Return the folders of the releases that can be restored: the current one, and some earlier ones."""

@@ -142,8 +142,8 @@ def _members(rows: Rows, group: str, level: int) -> list[str]:
 def _above(row: Row, level: int, group: str) -> Row:
     """Return the levels above a new group: those of a member, except levels that only repeat it."""
     kept = list(row)
-    for place in range(level + 1, len(row)):
-        if row[place] != row[place - 1]:
+    for index in range(level + 1, len(row)):
+        if row[index] != row[index - 1]:
             break
-        kept[place] = group
+        kept[index] = group
     return tuple(kept[level + 1 :])

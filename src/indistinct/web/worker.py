@@ -223,15 +223,15 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
     keep_arrow_from_pandas()
     if prepare is not None:
         prepare()
-    turn, said = threading.Lock(), [(0.0, Progress())]
+    turn, reported = threading.Lock(), [(0.0, Progress())]
 
     def tell(progress: Progress) -> None:
         now = time.monotonic()
         with turn:  # threads of a search speak at the same time
-            then, last = said[0]
+            then, last = reported[0]
             news = progress.stage != last.stage or abs(progress.share - last.share) >= 0.01
             if news or now - then >= SELDOM:
-                said[0] = now, progress
+                reported[0] = now, progress
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)

@@ -75,7 +75,7 @@ def share_by_correlation(
         strongest = [float(correlation[np.ix_(own[number], offers[parent])].max()) for number, parent in pairs]
         number, parent = pairs[int(np.argmax(strongest))]
         nearest = np.argsort(-correlation[np.ix_(offers[parent], own[number])].max(axis=1), kind="stable")
-        whole[number] += [offers[parent][place] for place in nearest[: most[parent]]]
+        whole[number] += [offers[parent][candidate] for candidate in nearest[: most[parent]]]
         joined.append(number)
         left.remove(number)
     return tuple(
@@ -92,8 +92,8 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str], *, ov
     if len(columns) < 2:
         raise ParameterError(f"slicing needs at least two columns; got {len(columns)}", hint=_ONE_COLUMN)
     if not all(columns):
-        place = columns.index(()) + 1
-        raise ParameterError(f"column {place} of slicing has no attribute", hint="leave the empty column out")
+        number = columns.index(()) + 1
+        raise ParameterError(f"column {number} of slicing has no attribute", hint="leave the empty column out")
     listed = [name for column in columns for name in column]
     unknown = next((name for name in listed if name not in names), None)
     if unknown is not None:

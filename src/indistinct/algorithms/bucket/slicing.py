@@ -279,16 +279,16 @@ class Slicing(Bucketization):
         )
 
     def _cluster(
-        self, problem: Problem, names: list[str], found: Floats, sensitive: list[str], *, count: int, l: int
+        self, problem: Problem, names: list[str], values: Floats, sensitive: list[str], *, count: int, l: int
     ) -> Columns:
         """Return columns of attributes that depend on each other, each attribute in one."""
         if self.clustered or not sensitive or self.alpha is not None:
             alpha = self.alpha if sensitive else None
-            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=alpha)
-        slices = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=1)
+            return partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=alpha)
+        slices = partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=1)
         if len(names) < 2 * len(sensitive) + (count - len(sensitive)):
             return slices
-        paired = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=2)
+        paired = partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=2)
         largest = largest_diversity(links_of(problem.frequencies, paired, sensitive=sensitive))
         return paired if largest is not None and largest >= l else slices
 

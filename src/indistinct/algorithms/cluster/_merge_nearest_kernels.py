@@ -330,12 +330,12 @@ def _write(forest, state, slot):
     for column in range(state.nodes.shape[1]):
         node = state.nodes[slot, column]
         climbed += forest.cost[node]
-        place, more = 0, True
+        position, more = 0, True
         while more:
-            byte = forest.digits[node, place]
+            byte = forest.digits[node, position]
             state.planes[block, plane, lane] = byte
             state.masks[block, plane, byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
-            plane, place = plane + 1, place + 1
+            plane, position = plane + 1, position + 1
             more = plane < len(forest.starts) and not forest.starts[plane]
     state.climbed[slot] = climbed
     probe = _hash(forest, state.nodes[slot]) & (len(state.table) - 1)

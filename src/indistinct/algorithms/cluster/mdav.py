@@ -152,15 +152,15 @@ class Points:
         numbers = np.empty((len(vectors), len(ranged)))
         weights = [importance.of(problem.columns[j].name) for j in ranged]
         scale, unknown = np.zeros(len(ranged)), DISTANCE_TO_MISSING * np.array(weights) ** 2
-        for place, j in enumerate(ranged):
-            numbers[:, place] = _numbers(problem.columns[j])[vectors[:, j]]
-            deviation = _deviation(numbers[:, place], counts)
-            scale[place] = weights[place] / deviation if deviation else 0.0
+        for index, j in enumerate(ranged):
+            numbers[:, index] = _numbers(problem.columns[j])[vectors[:, j]]
+            deviation = _deviation(numbers[:, index], counts)
+            scale[index] = weights[index] / deviation if deviation else 0.0
         tables = [_ancestors(problem.columns[j]) for j in others]
         steps = np.zeros((len(others), max((table.shape[1] for table in tables), default=1)))
-        for place, (j, table) in enumerate(zip(others, tables, strict=True)):
+        for index, (j, table) in enumerate(zip(others, tables, strict=True)):
             height = max(table.shape[1] - 1, 1)
-            steps[place, : table.shape[1]] = importance.of(problem.columns[j].name) * np.arange(table.shape[1]) / height
+            steps[index, : table.shape[1]] = importance.of(problem.columns[j].name) * np.arange(table.shape[1]) / height
         flat = np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(0, dtype=np.int32)
         offsets = starts_of([table.size for table in tables])[:-1].astype(np.int64)
         strides = np.array([table.shape[1] for table in tables], dtype=np.int64)

@@ -164,14 +164,14 @@ def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
     planes: list[Codes] = []
     weights: list[int] = []
     for at in range(height - 1, -1, -1):
-        places, most = _places(above[at, tree.leaf], above[at + 1, tree.leaf], len(tree))
+        positions, most = _places(above[at, tree.leaf], above[at + 1, tree.leaf], len(tree))
         dear = int(cost[at + 1] - cost[at])
         if most <= 1:
             # No node branches on this level: nodes that differ here differ on the level above.
             if weights:
                 weights[-1] += dear
             continue
-        spelled = places[above[at]]
+        spelled = positions[above[at]]
         digits = max(-(-(most - 1).bit_length() // 7), 1) if most > ASKED else 1
         base = ASKED if digits == 1 else 128
         for digit in range(digits - 1, -1, -1):
@@ -188,9 +188,9 @@ def _places(nodes: Codes, parents: Codes, size: int) -> tuple[Codes, int]:
     pairs = np.unique(parents.astype(np.int64) * size + nodes)
     owners, children = np.divmod(pairs, size)
     starts = np.searchsorted(owners, owners)
-    places = np.zeros(size, dtype=np.int64)
-    places[children] = np.arange(len(pairs)) - starts
-    return places, int(places.max(initial=0)) + 1
+    positions = np.zeros(size, dtype=np.int64)
+    positions[children] = np.arange(len(pairs)) - starts
+    return positions, int(positions.max(initial=0)) + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -87,12 +87,12 @@ def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
 
 
 def _published_column(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
-    places = column.positions[column.by_rank]
+    positions = column.positions[column.by_rank]
     return PublishedColumn(
         column.name,
         (),
-        low=places[low],
-        high=places[high],
+        low=positions[low],
+        high=positions[high],
         span=column.span,
         size=column.size,
         height=column.height,

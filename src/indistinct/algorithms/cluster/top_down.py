@@ -119,18 +119,20 @@ class Leaving:
         counts, child, joint = parts.pieces.counts[inside], children.groups[inside] - start, parts.pieces.joint
         kinds, kind = np.unique(np.zeros(len(counts)) if joint is None else joint[inside], return_inverse=True)
         cell = child * len(kinds) + kind
-        held = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
-        first = np.full(len(held), len(cell))
+        rows_of_kinds = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
+        first = np.full(len(rows_of_kinds), len(cell))
         np.minimum.at(first, cell, np.arange(len(cell)))
-        table = _Table(self, kinds.astype(np.int32), held.reshape(-1, len(kinds)), first.reshape(-1, len(kinds)))
+        table = _Table(
+            self, kinds.astype(np.int32), rows_of_kinds.reshape(-1, len(kinds)), first.reshape(-1, len(kinds))
+        )
         gone = table.leave(broken[start:stop], children.values[start:stop])
         return from_the_front(counts, cell, gone.ravel())
 
     def broken(self, kinds: Codes, rows: Codes) -> Mask:
         """Return which classes break the model; a class is given by its rows of each joint code."""
-        which, place = np.nonzero(rows)
+        which, index = np.nonzero(rows)
         self.space.problem.counters["checks"] += len(rows)
-        pieces = Pieces(which, kinds[place], rows[which, place], which)
+        pieces = Pieces(which, kinds[index], rows[which, index], which)
         return self.model.violations(pieces.classes(self.space.problem.frequencies, len(rows)))
 
     @cached_property

@@ -113,8 +113,8 @@ class ClusterSpace(TreeProblem):
         """The leaf nodes of every cell: cells × columns."""
         vectors = self.problem.frequencies.vectors
         vectors_by_column = np.empty(vectors.shape, dtype=np.int32, order="F")
-        for place, tree in enumerate(self.trees):
-            vectors_by_column[:, place] = tree.leaf[vectors[:, place]]
+        for index, tree in enumerate(self.trees):
+            vectors_by_column[:, index] = tree.leaf[vectors[:, index]]
         return vectors_by_column
 
     @cached_property
@@ -176,10 +176,10 @@ class ClusterSpace(TreeProblem):
         """Return the closest common generalization of each class; cell `members[i]` belongs to class `class_ids[i]`."""
         vectors = self.problem.frequencies.vectors
         tuples = np.empty((classes, len(self.columns)), dtype=np.int32)
-        for place, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
-            ranks = column.ranks[vectors[members, place]]
+        for index, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
+            ranks = column.ranks[vectors[members, index]]
             bounds = tight_bounds(column, ranks, class_ids=class_ids, classes=classes)
-            tuples[:, place] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
+            tuples[:, index] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
         return tuples
 
 

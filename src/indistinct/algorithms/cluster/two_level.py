@@ -116,8 +116,8 @@ def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
         weights = [metric.importance.of(column.name) for column in space.columns]
         return tuple(w * cost for w, cost in zip(weights, space.cost, strict=True)) if metric.importance else space.cost
     counts, column_costs = space.problem.frequencies.counts, []
-    for place, column in enumerate(space.columns):
-        rows = np.bincount(space.problem.frequencies.vectors[:, place], weights=counts, minlength=len(column.domain))
+    for index, column in enumerate(space.columns):
+        rows = np.bincount(space.problem.frequencies.vectors[:, index], weights=counts, minlength=len(column.domain))
         height = 0 if column.taxonomy is None else column.taxonomy.height
         paid = [metric.charge(at_level(column, level)) @ rows[column.by_rank] for level in range(height + 1)]
         column_costs.append(np.array(paid) / rows.sum())
@@ -181,16 +181,16 @@ def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -
     broken = problem.model.violations(problem.frequencies.classes)
     class_ids = np.where(broken, -1, np.arange(len(broken)))
     group = _by_size(space, class_ids) if by_size else partial(_by_model, space, class_ids)
-    place, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
-    while place < len(lifts):
-        some = lifts[place : place + LIFTS_PER_REPORT]
+    position, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
+    while position < len(lifts):
+        some = lifts[position : position + LIFTS_PER_REPORT]
         work += int(np.count_nonzero(class_ids < 0)) * len(some) * (1 if by_size else COST_OF_MODEL)
         tried = group(some)
         problem.counters["rollups"] += tried
         if tried < len(some):
             break
-        place = max(place + LIFTS_PER_REPORT, last if work > MAX_CELL_LIFTS else 0)
-        problem.progress(0.8 * min(place / len(lifts), 1.0))
+        position = max(position + LIFTS_PER_REPORT, last if work > MAX_CELL_LIFTS else 0)
+        problem.progress(0.8 * min(position / len(lifts), 1.0))
     return class_ids
 
 
@@ -239,9 +239,9 @@ def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
     become one class, published as what they have in common.
     """
     stride, parts = 1, []
-    for place, tree in enumerate(space.trees):
+    for index, tree in enumerate(space.trees):
         if (stride * len(tree)).bit_length() > BITS_PER_WORD:
-            stride = int(np.random.default_rng(place).integers(1 << 62, 1 << 63)) | 1
+            stride = int(np.random.default_rng(index).integers(1 << 62, 1 << 63)) | 1
         parts.append((tree.above.astype(np.uint64) * np.uint64(stride)).ravel())
         stride *= len(tree)
     return np.concatenate(parts), starts_of([len(part) for part in parts])[:-1]

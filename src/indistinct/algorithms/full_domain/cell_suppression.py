@@ -236,13 +236,13 @@ class Outliers:
 
     def recoding(self) -> ByCell:
         """Return the recoding: the node, outliers with suppressed cells, and the remaining outliers removed."""
-        columns, shown = [], self.values.astype(np.int32)
+        columns, published = [], self.values.astype(np.int32)
         for j, (column, level) in enumerate(zip(self.space.columns, self.levels, strict=True)):
             starred = self.stars[:, j]
             columns.append(recoded_column(column, level, starred=bool(starred.any()))[0])
-            shown[starred, j] = len(columns[-1].summary.published) - 1
-        values, places = np.unique(shown[self.kept], axis=0, return_inverse=True)
-        classes = np.full(len(shown), -1, dtype=np.int32)
-        classes[self.kept] = places.reshape(-1)
+            published[starred, j] = len(columns[-1].summary.published) - 1
+        values, inverse = np.unique(published[self.kept], axis=0, return_inverse=True)
+        classes = np.full(len(published), -1, dtype=np.int32)
+        classes[self.kept] = inverse.reshape(-1)
         vectors = np.ascontiguousarray(self.space.problem.frequencies.vectors)
         return ByCell(tuple(columns), vectors, classes[self.cut.class_ids], values)

@@ -324,12 +324,12 @@ def _pieces_of(
     )
 
 
-def _join_equal_pieces(found: StarSolution) -> StarSolution:
+def _join_equal_pieces(solution: StarSolution) -> StarSolution:
     """Return the solution with pieces of one cell that show the same stars joined."""
-    keys = np.column_stack([found.cells, found.dropped, found.stars])
-    distinct, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    counts = np.bincount(places.reshape(-1), weights=found.counts, minlength=len(distinct)).astype(np.int64)
-    return StarSolution(found.cells[first], counts, found.stars[first], found.dropped[first])
+    keys = np.column_stack([solution.cells, solution.dropped, solution.stars])
+    distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    counts = np.bincount(inverse.reshape(-1), weights=solution.counts, minlength=len(distinct)).astype(np.int64)
+    return StarSolution(solution.cells[first], counts, solution.stars[first], solution.dropped[first])
 
 
 def _join_rest(table: StarTable, stars: Mask, left: Codes) -> Mask:
@@ -432,26 +432,26 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
         return None, bound, count
     pairs, cells = len(patterns.cells), len(table.values)
     owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
-    shown, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
-    used, gone = np.flatnonzero(shown), np.flatnonzero(dropped)
+    rows_of_stars, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
+    used, gone = np.flatnonzero(rows_of_stars), np.flatnonzero(dropped)
     solution = StarSolution(
         np.concatenate([patterns.cells[used], gone]),
-        np.concatenate([shown[used], dropped[gone].astype(np.int64)]),
+        np.concatenate([rows_of_stars[used], dropped[gone].astype(np.int64)]),
         np.concatenate([patterns.stars[owners[used]], np.zeros((len(gone), table.values.shape[1]), dtype=bool)]),
         np.concatenate([np.zeros(len(used), dtype=bool), np.ones(len(gone), dtype=bool)]),
     )
     return (solution if is_valid(table, solution) else None), bound, count
 
 
-def is_valid(table: StarTable, found: StarSolution) -> bool:
+def is_valid(table: StarTable, solution: StarSolution) -> bool:
     """Return whether every row occurs once, every class has at least k rows, and the suppression limit is kept."""
-    rows = np.bincount(found.cells, weights=found.counts, minlength=len(table.values))
-    ids, size = group_published(table.values[found.cells], found.stars)
-    sizes = np.bincount(ids[~found.dropped], weights=found.counts[~found.dropped], minlength=size)
+    rows = np.bincount(solution.cells, weights=solution.counts, minlength=len(table.values))
+    ids, size = group_published(table.values[solution.cells], solution.stars)
+    sizes = np.bincount(ids[~solution.dropped], weights=solution.counts[~solution.dropped], minlength=size)
     return bool(
         (rows == table.counts).all()
         and ((sizes == 0) | (sizes >= table.k)).all()
-        and found.counts[found.dropped].sum() <= table.budget
+        and solution.counts[solution.dropped].sum() <= table.budget
     )
 
 
@@ -486,16 +486,16 @@ def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
 def _recoding(space: FullDomain, solution: StarSolution) -> Recoding:
     """Return the recoding of a solution by row, because equal rows may be split."""
     frequencies = space.problem.frequencies
-    columns, shown = [], frequencies.vectors[solution.cells].astype(np.int32)
+    columns, published = [], frequencies.vectors[solution.cells].astype(np.int32)
     for j, column in enumerate(space.columns):
         starred = solution.stars[:, j] & ~solution.dropped
         recoded, groups = recoded_column(column, 0, starred=bool(starred.any()))
         columns.append(recoded)
-        shown[:, j] = groups[shown[:, j]]
-        shown[starred, j] = len(recoded.summary.published) - 1
-    values, places = np.unique(shown[~solution.dropped], axis=0, return_inverse=True)
-    class_ids = np.full(len(shown), -1, dtype=np.int32)
-    class_ids[~solution.dropped] = places.reshape(-1)
+        published[:, j] = groups[published[:, j]]
+        published[starred, j] = len(recoded.summary.published) - 1
+    values, inverse = np.unique(published[~solution.dropped], axis=0, return_inverse=True)
+    class_ids = np.full(len(published), -1, dtype=np.int32)
+    class_ids[~solution.dropped] = inverse.reshape(-1)
     vectors = np.ascontiguousarray(frequencies.vectors)
     pieces = Pieces(solution.cells, None, solution.counts, class_ids).divided(frequencies)
     return ByRow(tuple(columns), vectors, pieces.cells, pieces.joint, pieces.class_ids, pieces.counts, values)

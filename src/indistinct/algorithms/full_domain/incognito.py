@@ -120,7 +120,7 @@ class Incognito(AllNodes):
 
 
 def _node(width: int, levels: dict[int, int]) -> Node:
-    return tuple(levels.get(place, OUT) for place in range(width))
+    return tuple(levels.get(index, OUT) for index in range(width))
 
 
 def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
@@ -154,7 +154,7 @@ def join_survivors(survivors: set[Node], size: int) -> set[Node]:
     """Join survivors that agree in all but their last column."""
     by_prefix: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     for node in survivors:
-        pairs = [(place, level) for place, level in enumerate(node) if level != OUT]
+        pairs = [(index, level) for index, level in enumerate(node) if level != OUT]
         by_prefix.setdefault(tuple(pairs[:-1]), []).append(pairs[-1])
     width = len(next(iter(survivors))) if survivors else 0
     return {

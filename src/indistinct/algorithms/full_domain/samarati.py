@@ -78,8 +78,8 @@ class Samarati(Algorithm):
         """Return the preferred satisfying node of a height."""
         candidates: list[tuple[int, Fraction, Node]] = []
         nodes = np.argwhere(space.lattice.node_heights() == height).tolist()
-        for place, node in enumerate(map(tuple, nodes)):
-            space.problem.progress(place / len(nodes))
+        for index, node in enumerate(map(tuple, nodes)):
+            space.problem.progress(index / len(nodes))
             rolled = space.roll_up(space.cells.base, node)
             if space.check(rolled):
                 if self.first:

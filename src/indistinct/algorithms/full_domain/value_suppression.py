@@ -71,8 +71,8 @@ class ValueSuppression(Algorithm):
             suppressed.append(value)
             cut = _with_level(cut, value, level=space.lattice.heights[value[0]])
             problem.progress(0.5 * len(suppressed) / sum(len(c.domain) for c in space.columns))
-        for place, value in enumerate(sorted(suppressed, key=lambda value: (-rows[value[0]][value[1]], value))):
-            problem.progress(0.5 + 0.5 * place / len(suppressed))
+        for index, value in enumerate(sorted(suppressed, key=lambda value: (-rows[value[0]][value[1]], value))):
+            problem.progress(0.5 + 0.5 * index / len(suppressed))
             restored = _with_level(cut, value, level=0)
             if _satisfies(restored):
                 cut = restored

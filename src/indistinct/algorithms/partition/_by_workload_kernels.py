@@ -195,10 +195,10 @@ def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates,
             word = asked[cell, w]
             # One iteration for each bit that is set, the lowest first.
             while word:
-                place = work.place[64 * w + lowest_bit(word)]
+                position = work.place[64 * w + lowest_bit(word)]
                 word &= word - np.uint64(1)
-                if place >= 0:
-                    work.asked[s, place] += counts[cell]
+                if position >= 0:
+                    work.asked[s, position] += counts[cell]
     for s in range(segments):
         work.number[work.segments[s]] = 0
     return segments

@@ -123,11 +123,11 @@ def sound_nodes(
         undone = set(parents[broken].tolist()) - {-1}
         if not undone:
             return owners
-        for place, leaf in enumerate(leaf_nodes.tolist()):
+        for index, leaf in enumerate(leaf_nodes.tolist()):
             node = leaf
             while node >= 0:
                 if node in undone:
-                    owners[place] = node
+                    owners[index] = node
                 node = int(parents[node])
 
 

@@ -187,9 +187,9 @@ def _by_rank(boxes: Boxes, columns: Sequence[QuasiColumn]) -> Boxes:
 def _queries_of_cells(boxes: Boxes, ranks: Codes) -> Codes:
     """Return which queries count each cell, as bits of words."""
     masks = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
-    for place, accepted in enumerate(boxes.accepted):
+    for index, accepted in enumerate(boxes.accepted):
         if accepted is not None:
-            masks &= _words(accepted.T)[ranks[:, place]]
+            masks &= _words(accepted.T)[ranks[:, index]]
     return masks
 
 
@@ -243,12 +243,12 @@ def _nodes(column: QuasiColumn) -> tuple[Codes, Codes]:
         raise AssertionError("a column that is published as nodes has a tree of them")
     ancestors = column.taxonomy.ancestors[column.by_rank]
     first, last = np.empty(ancestors.shape, dtype=np.int64), np.empty(ancestors.shape, dtype=np.int64)
-    places = np.arange(len(ancestors))
+    positions = np.arange(len(ancestors))
     for level in range(ancestors.shape[1]):
         nodes = ancestors[:, level]
-        low, high = np.full(nodes.max() + 1, len(places)), np.full(nodes.max() + 1, -1)
-        np.minimum.at(low, nodes, places)
-        np.maximum.at(high, nodes, places)
+        low, high = np.full(nodes.max() + 1, len(positions)), np.full(nodes.max() + 1, -1)
+        np.minimum.at(low, nodes, positions)
+        np.maximum.at(high, nodes, positions)
         first[:, level], last[:, level] = low[nodes], high[nodes]
     return first, last
 
@@ -262,15 +262,15 @@ def _words(bits: Codes | Mask) -> Codes:
 
 def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
     """Return the queries as the kernels take them, without conditions that accept all ranks."""
-    places, at, accepted, bits = [], [], [], []
+    positions, at, accepted, bits = [], [], [], []
     sizes, below, words = np.zeros(len(weights), dtype=np.int64), 0, 0
     for query in range(len(weights)):
-        for place, matrix in enumerate(boxes.accepted):
+        for index, matrix in enumerate(boxes.accepted):
             if matrix is None or matrix[query].all():
                 continue
             sizes[query] += 1
-            places.append(place)
-            if kinds[place] == SET:
+            positions.append(index)
+            if kinds[index] == SET:
                 at.append(words)
                 bits.append(_words(matrix[query : query + 1])[0])
                 words += len(bits[-1])
@@ -281,7 +281,7 @@ def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
     return _kernels.Queries(
         weight=weights,
         start=starts_of(sizes),
-        column=np.array(places, dtype=np.int64),
+        column=np.array(positions, dtype=np.int64),
         at=np.array(at, dtype=np.int64),
         accepted=np.concatenate([np.zeros(0, np.int32), *accepted]).astype(np.int32),
         bits=np.concatenate([np.zeros(0, np.uint64), *bits]).astype(np.uint64),
@@ -307,8 +307,8 @@ def _candidates(
         lefts.append(left)
     width = max(len(left) for left in lefts) + 1
     table = np.full((len(columns), width), -1, dtype=np.int64)
-    for place, own in enumerate(ends):
-        table[place, : len(own)] = own
+    for index, own in enumerate(ends):
+        table[index, : len(own)] = own
     atoms, by_atom = zip(*map(_atoms, lefts), strict=True)
     return _kernels.Candidates(
         count=np.array([len(left) for left in lefts], dtype=np.int64),

@@ -331,7 +331,7 @@ def _lift_recoding(recoding: ByRegion, columns: Sequence[KeyedColumn]) -> ByRegi
     """Return a recoding of coarse values, where columns have levels, as one of the table's values."""
     within = {index: column.within for index, column in enumerate(columns) if column.within is not None}
     recoded = tuple(
-        within[index].lift(found) if index in within else found for index, found in enumerate(recoding.columns)
+        within[index].lift(original) if index in within else original for index, original in enumerate(recoding.columns)
     )
     return replace(recoding, columns=recoded, cuts=lift_cuts(recoding.cuts, within))
 

@@ -103,7 +103,7 @@ def classes_of(
 ) -> ClassRows:
     """Return classes with their rows; each row's class is an index into `used` or, without it, into all classes."""
     outputs = assignment.layout.tables[MAIN].outputs
-    shown = pa.table(
+    published = pa.table(
         {
             each.name: each.values.take(pa.array(each.codes if used is None else each.codes[used]))
             for each in outputs
@@ -113,7 +113,7 @@ def classes_of(
     names = {each.name: plan.columns.index(each.of) for each in outputs}
     recoded = {column.keys.name for column in plan.quasi}
     others = rows.select([name for name in rows.column_names if name not in recoded])
-    return gather_classes(shown, owners, others, sorted(names, key=lambda name: names[name]))
+    return gather_classes(published, owners, others, sorted(names, key=lambda name: names[name]))
 
 
 def stored_part(part: FinishedPart) -> StoredPart:

@@ -134,17 +134,17 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     stops, tally = np.empty(cells, dtype=np.int64), np.zeros(layout.tally_size, dtype=np.int64)
     buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
     given, tree = (rows, rule.smallest, grain, *layout.arrays), (axis, cut, left, stops)
-    room, nodes, checks = INITIAL_STACK_PARTS, -1, np.zeros(1, dtype=np.int64)
+    stack_size, nodes, checks = INITIAL_STACK_PARTS, -1, np.zeros(1, dtype=np.int64)
     while nodes == -1:  # cells moved before the stack was full do no harm: the same cuts are found again
-        stack, checks[0] = np.empty((room, 6), dtype=np.int64), 0
-        low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)
+        stack, checks[0] = np.empty((stack_size, 6), dtype=np.int64), 0
+        low, high = np.empty((stack_size, columns), dtype=np.int64), np.empty((stack_size, columns), dtype=np.int64)
         stack[0], low[0], high[0] = (0, 0, cells, rows[:, -1].sum(), -1, -1), 0, np.array(layout.sizes) - 1
         if test is None:
             nodes = _kernels.partition_strict(*given, stack, low, high, *buffers, *tree)
         else:
             own = np.empty(cells, dtype=np.int64), test, scratch_of(test), checks
             nodes = partition_tested(*given, stack, low, high, *buffers, *tree, *own)
-        room *= 2
+        stack_size *= 2
     if nodes == UNDECIDED:
         raise _UndecidedError
     counters["checks"] += int(checks[0])
@@ -153,8 +153,8 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
 
 def graft_subtrees(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
     """Return the tree with each leaf replaced by a subtree, numbered as if it had been found in one call."""
-    room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
-    axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
+    node_count = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
+    axis, cut, left = (np.empty(node_count, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
     waiting, nodes, leaves = [(0, 0)], 1, 0
     while waiting:
         old, new = waiting.pop()

@@ -161,9 +161,9 @@ class GrowingTree:
     def cut_parts(self, nodes: Codes, axis: Codes, ends: Codes, bases: Codes) -> Codes:
         """Cut nodes and return the nodes of all children in order; `ends` are the children's last ranks."""
         children = []
-        for place, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
+        for index, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
             node = top
-            for child in range(int(bases[place]), int(bases[place + 1]) - 1):
+            for child in range(int(bases[index]), int(bases[index + 1]) - 1):
                 left = self.add_children(node, dimension, int(ends[child]))
                 children.append(left)
                 node = left + 1

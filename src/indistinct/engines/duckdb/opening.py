@@ -227,14 +227,14 @@ def _plain(rows: pa.Table) -> pa.Table:
     return rows.cast(plain)
 
 
-def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
+def _spool_cells(blocks: InBlocks, duckdb: Any, memory: int) -> DuckTable:
     """Convert the cells of a text file into a temporary Parquet file, and return a table that reads it."""
     spool = create_nameless("rows.parquet")
     try:
-        write_blocks(found.blocks(), found.schema, spool.path)
-        table = _parquet((spool.path,), found.reading, duckdb, memory)
-        _check_doubtful(found, table)
-        found.check_forms()
+        write_blocks(blocks.blocks(), blocks.schema, spool.path)
+        table = _parquet((spool.path,), blocks.reading, duckdb, memory)
+        _check_doubtful(blocks, table)
+        blocks.check_forms()
     except BaseException:
         spool.close()
         raise
@@ -302,9 +302,9 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
             hint="give the relation itself: duckdb.connect(path).sql(query)",
         )
     path = Path(source.database)
-    place = str(path).replace("'", "''")
+    text = str(path).replace("'", "''")
     try:
-        connection.execute(f"ATTACH '{place}' AS {ALIAS} (READ_ONLY)")
+        connection.execute(f"ATTACH '{text}' AS {ALIAS} (READ_ONLY)")
     except duckdb.Error:
         raise InputError(
             f"the database {path} cannot be opened for reading",

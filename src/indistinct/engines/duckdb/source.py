@@ -206,11 +206,11 @@ def _as_read(table: pa.Table, wanted: pa.Schema, *, coded: bool = False) -> pa.T
         pa.field(each.name, each.type.value_type if isinstance(each.type, pa.DictionaryType) else each.type)
         for each in wanted
     ]
-    for place, each in enumerate(plain):
-        column = table.column(place)
+    for index, each in enumerate(plain):
+        column = table.column(index)
         if column.type != each.type and not (coded and is_text(column.type)):
             try:
-                table = table.set_column(place, each, column.cast(each.type))
+                table = table.set_column(index, each, column.cast(each.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise InputError(
                     f"column {each.name!r} of type {each.type} cannot be counted by the engine duckdb",
@@ -257,22 +257,22 @@ class ColumnCodes:
     def _of_chunk(self, chunk: pa.DictionaryArray) -> Codes:
         dictionary = chunk.dictionary
         known = dictionary.slice(0, 0) if self.values is None else self.values
-        places = pc.index_in(dictionary, value_set=known)
-        new = dictionary.filter(pc.and_(places.is_null(), dictionary.is_valid()))
+        positions = pc.index_in(dictionary, value_set=known)
+        new = dictionary.filter(pc.and_(positions.is_null(), dictionary.is_valid()))
         if len(new):
             known = pa.concat_arrays([known, new.unique()])
-            places = pc.index_in(dictionary, value_set=known)
+            positions = pc.index_in(dictionary, value_set=known)
         self.values = known
         if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(dictionary) > FEW * len(chunk)):
             raise TooManyValuesError
-        codes = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
+        codes = np.append(pc.fill_null(positions, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
         return codes[pc.fill_null(chunk.indices, len(dictionary)).to_numpy(zero_copy_only=False)]
 
     def decode(self, codes: Codes, kind: pa.DataType) -> pa.Array:
         """Return the values of codes, text as a dictionary."""
         values = pa.nulls(0, kind) if self.values is None else self.values
-        places = pa.array(codes - 1, pa.int32(), mask=codes == 0)
-        return pa.DictionaryArray.from_arrays(places, values) if is_text(values.type) else values.take(places)
+        positions = pa.array(codes - 1, pa.int32(), mask=codes == 0)
+        return pa.DictionaryArray.from_arrays(positions, values) if is_text(values.type) else values.take(positions)
 
 
 @dataclass(slots=True)
@@ -324,10 +324,10 @@ def coded_groups(
             raise words.failure from None
         raise
     arrays = {}
-    for place, name in enumerate(columns):
-        first = place // TOGETHER * TOGETHER
-        shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - place)
-        own = (grouped[f"w{place // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
+    for index, name in enumerate(columns):
+        first = index // TOGETHER * TOGETHER
+        shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - index)
+        own = (grouped[f"w{index // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
     return ValueGroups(pa.table(arrays), grouped[NUMBER].to_numpy())
 

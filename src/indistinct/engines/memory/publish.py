@@ -65,13 +65,17 @@ def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: Row
     counts = grouping.counts if joint is None else joint.histogram.counts
     cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
     names = list(dict.fromkeys(o.of for table in assignment.layout.tables.values() for o in table.outputs))
-    shown = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
+    unmodified = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
     known = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
     table = source.data
-    alike = set(shown) <= known and all(one_to_one(table[name].type) for name in shown)
+    alike = set(unmodified) <= known and all(one_to_one(table[name].type) for name in unmodified)
     if alike and not assignment.layout.structure.whole_rows:
         firsts = grouping.order[starts_of(counts)[:-1]]
-        table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
+        table = (
+            pa.table(gather_columns(table, list(dict.fromkeys(unmodified)), firsts))
+            if unmodified
+            else table.slice(0, 0)
+        )
         rows = repeat_values(np.arange(len(counts), dtype=np.int32), counts)
         return Stock(table, rows, cells, content_words(source.data, names, secret, rows=firsts))
     contents = content_words(table, names, secret)
@@ -136,18 +140,18 @@ class Run:
         """Number classes at random where their numbers are published: the search order could reveal something."""
         sizes = assignment.classes.sizes
         numbered = any(table.bucket for table in assignment.layout.tables.values())
-        shown = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
-        starts = starts_of(sizes[shown])
+        numbers = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
+        starts = starts_of(sizes[numbers])
         begins = np.empty(len(sizes), dtype=np.int64)
-        begins[shown] = starts[:-1]
-        return cls(shown, sizes[shown], starts, begins)
+        begins[numbers] = starts[:-1]
+        return cls(numbers, sizes[numbers], starts, begins)
 
     @property
     def places(self) -> Codes:
         """Return the place of each class among those that are published."""
-        places = np.empty(len(self.shown), dtype=np.int64)
-        places[self.shown] = np.arange(len(self.shown))
-        return places
+        positions = np.empty(len(self.shown), dtype=np.int64)
+        positions[self.shown] = np.arange(len(self.shown))
+        return positions
 
     def part(self, first: int, last: int) -> "Run":
         """Return the classes from one place to behind another."""
@@ -170,14 +174,14 @@ def publish_classes(
         return _count_vectors(stock, order, classes, table)
     numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
     arrays: dict[str, pa.Array] = {}
-    shown: dict[str, tuple[Codes, Codes]] = {}
+    published: dict[str, tuple[Codes, Codes]] = {}
     for index, outputs in enumerate(table.slices):
         own = order.copy() if len(table.slices) > 1 else order
         secret.arrange(own, classes.starts, stock.contents, stream=FIRST_SLICE + index)
         if table.shared:
-            own = _agree(own, classes, [shown[name] for name in table.shared[index]])
+            own = _agree(own, classes, [published[name] for name in table.shared[index]])
             kept = {name for names in table.shared for name in names} & {output.of for output in outputs}
-            shown |= {
+            published |= {
                 name: (own, encode_column(name, _groupable(stock.table[name]), required=False).codes) for name in kept
             }
         arrays.update(_slice(assignment, stock, own, classes, outputs))
@@ -304,7 +308,7 @@ def gather_column(column: pa.ChunkedArray, order: Codes) -> pa.Array:
         values = values.take(pc.sort_indices(values))
     ranks = pc.index_in(distinct.values, value_set=values).to_numpy()
     kind = index_type(len(values))
-    lookups = [np.append(ranks, len(values)).astype(kind)[places] for places in distinct.places]
+    lookups = [np.append(ranks, len(values)).astype(kind)[lookup] for lookup in distinct.places]
     used = np.zeros(len(values) + 1, dtype=bool)
     indices = _kernels.gather_codes(distinct.chunks, lookups, order, used)
     if text and not used[:-1].all():

@@ -204,14 +204,14 @@ def _with_digits(
         return tuple(columns)
     digits = "max(length(trunc(abs({0}))::text)) FILTER (WHERE scale({0}) >= 0) AS d{1}"
     wanted = ", ".join(
-        f"max(scale({column.sql})) AS s{place}, {digits.format(column.sql, place)}"
-        for place, column in enumerate(open_ended)
+        f"max(scale({column.sql})) AS s{index}, {digits.format(column.sql, index)}"
+        for index, column in enumerate(open_ended)
     )
     digits_by_name = session.query(f"SELECT {wanted} FROM {relation}").to_pylist()[0]  # noqa: S608
     kinds = {}
-    for place, column in enumerate(open_ended):
-        scale = digits_by_name[f"s{place}"] or 0
-        needed = (digits_by_name[f"d{place}"] or 1) + scale
+    for index, column in enumerate(open_ended):
+        scale = digits_by_name[f"s{index}"] or 0
+        needed = (digits_by_name[f"d{index}"] or 1) + scale
         # As wide as can be: next month's values may have more digits.
         kinds[column.name] = _decimal(DIGITS if needed <= DIGITS else max(needed, MAX_DIGITS), scale)
     return tuple(replace(c, arrow=kinds[c.name]) if c.name in kinds else c for c in columns)

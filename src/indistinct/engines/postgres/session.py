@@ -175,8 +175,8 @@ def connect(address: str, *, read_only: bool = True) -> DatabaseSession:
     try:
         connection = adbc.connect(_with_patience(address), autocommit=False)
     except adbc.Error as error:
-        said = str(error)
-        known = ((what, hint) for words, what, hint in REFUSALS if words in said)
+        text = str(error)
+        known = ((what, hint) for words, what, hint in REFUSALS if words in text)
         what, hint = next(known, ("its address or its server is not right", "try the same address with psql"))
         raise failure(f"cannot connect to {seen}: {what}", hint=hint) from None
     session = DatabaseSession(connection, seen, failure)
@@ -203,8 +203,8 @@ def _close(connection: Any) -> None:
         connection.close()
 
 
-def _state_in(said: str) -> str | None:
-    return next((state for words, state in WORDS if words in said), None)
+def _state_in(text: str) -> str | None:
+    return next((state for words, state in WORDS if words in text), None)
 
 
 def _words(error: Exception) -> str:

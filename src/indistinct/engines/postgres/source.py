@@ -114,12 +114,12 @@ class PostgresTable(SourceDetails):
 
     def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
-        wanted, held = self._wanted(columns), self._select_held(columns)
-        if held is not None and columns:
-            return _group_here(pa.concat_tables(held))
+        wanted, local = self._wanted(columns), self._select_held(columns)
+        if local is not None and columns:
+            return _group_here(pa.concat_tables(local))
         number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
-        names, places = ", ".join(map(quote_name, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
-        sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
+        names, indices = ", ".join(map(quote_name, columns)), ", ".join(str(index + 1) for index in range(len(columns)))
+        sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {indices}"  # noqa: S608
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in self.session.batches(sql):
             tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
@@ -131,9 +131,9 @@ class PostgresTable(SourceDetails):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
         wanted, some = self._wanted(columns), False
-        held = self._select_held(columns)
-        if held is not None:
-            yield from held
+        local = self._select_held(columns)
+        if local is not None:
+            yield from local
             return
         sql = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608

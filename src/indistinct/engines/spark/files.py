@@ -72,7 +72,7 @@ class FilePieces:
         """Yield the same as parcels of parts, so that equal combinations of all pieces come together in one."""
         counted = self._count_rows(numbers)
         if counted is not None:
-            words = join_words([words_of(column, place) for place, column in enumerate(counted.columns[:-1])])
+            words = join_words([words_of(column, index) for index, column in enumerate(counted.columns[:-1])])
             yield from pack_parts(counted, (words % np.uint64(parts)).astype(np.int32))
 
     def _count_rows(self, numbers: Iterable[pa.RecordBatch]) -> pa.Table | None:
@@ -158,8 +158,8 @@ def find_pieces(
         except (OSError, pa.ArrowException):  # encrypted, or of a kind that Arrow does not know
             return None
         constants = {} if partitions is None else partitions.of_file(path)
-        place = str(path.absolute())
-        pieces += [FilePiece(place, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
+        absolute = str(path.absolute())
+        pieces += [FilePiece(absolute, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
     return split_pieces(pieces, int(session.sparkContext.defaultParallelism))
 
 
@@ -177,17 +177,17 @@ def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
     )
 
 
-def _same_values(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _same_values(kind: pa.DataType, wanted: pa.DataType) -> bool:
     """Return whether Arrow's reading of a column holds the values that Spark's has."""
-    if isinstance(found, pa.DictionaryType):
-        found = found.value_type
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
     if wanted in TEXTS:
-        return found in TEXTS
-    if found == wanted and (found in SAME or pa.types.is_decimal128(found)):
+        return kind in TEXTS
+    if kind == wanted and (kind in SAME or pa.types.is_decimal128(kind)):
         return True
-    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
-        return (found.tz is None) == (wanted.tz is None) and found.unit in ("ms", "us")
-    return WIDENED.get(found) == wanted
+    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(wanted):
+        return (kind.tz is None) == (wanted.tz is None) and kind.unit in ("ms", "us")
+    return WIDENED.get(kind) == wanted
 
 
 def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -207,8 +207,8 @@ def unite_parcels(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     _, rows = unpack_parcels(batches)
     if rows is not None:
         united = unite_groups([rows])
-        for place, batch in enumerate(pack_table(united, part=0)):
-            yield batch.set_column(0, PART, pa.array([0 if place else len(united)], pa.int32()))
+        for index, batch in enumerate(pack_table(united, part=0)):
+            yield batch.set_column(0, PART, pa.array([0 if index else len(united)], pa.int32()))
 
 
 def unite_groups(tables: Sequence[pa.Table]) -> pa.Table:

@@ -275,9 +275,9 @@ class WrittenTable(SparkTable):
 
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:
     """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
-    place = folder.resolve()
-    files = files_of(place) or ()
-    table = read_files(session, files, partitions=find_partitions(place, files, schema))
+    path = folder.resolve()
+    files = files_of(path) or ()
+    table = read_files(session, files, partitions=find_partitions(path, files, schema))
     known = {each.name: getattr(table, each.name) for each in fields(table)}
     return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
 

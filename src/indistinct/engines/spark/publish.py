@@ -145,17 +145,17 @@ class _Job:
         run = Run.of(assignment, secret)
         whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
         parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
-        places = ClassPlaces(run.places, run.starts, parts, whole)
+        positions = ClassPlaces(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)
         known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
         read = source.schema_of(known)
         class_ids = None if assignment.split else assignment.class_ids
         cells = owners if any(output.by_cell for output in outputs) else None
-        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words, source.pieces_of(known))
+        locating = Locating(read, kept, finder, entries, cells, class_ids, positions, words, source.pieces_of(known))
         dealing = None
         if assignment.split:
             ends = starts_of(assignment.counts)[1:]
-            dealing = Dealing(starts_of(counts), ends, assignment.class_ids, places, words)
+            dealing = Dealing(starts_of(counts), ends, assignment.class_ids, positions, words)
         return cls(source, assignment, secret, run, locating, dealing, Sender(source.session))
 
     def arranged(self) -> Any:

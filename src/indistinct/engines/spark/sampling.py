@@ -78,17 +78,17 @@ def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> Dr
     if person:
         people = PeopleWords.keyed(person)
         seen = ask_rows(source, tuple(person), partial(_see_people, people), PeopleSeen.merged, what="people")
-        held = _hold_drawn(source, PeopleDraw.of(share, people, seen), 0)
-        return _sample_of(source, held, held)
+        drawn = _hold_drawn(source, PeopleDraw.of(share, people, seen), 0)
+        return _sample_of(source, drawn, drawn)
     wanted = count_drawn(share, source.rows)
     while True:
         kept = min(wanted + SPREADS * math.isqrt(wanted) + MORE, source.rows)
-        held = _hold_drawn(source, None, (kept << BITS) // source.rows if kept < source.rows else 1 << BITS)
-        last = _last_word(source, held, wanted)
+        drawn = _hold_drawn(source, None, (kept << BITS) // source.rows if kept < source.rows else 1 << BITS)
+        last = _last_word(source, drawn, wanted)
         if last is not None:
             # Spark's plan does not show which person has which word.
-            return _sample_of(source, held, held.where(held[WORD] <= last))
-        forget_frame(held)  # it happens once in more runs than there will be
+            return _sample_of(source, drawn, drawn.where(drawn[WORD] <= last))
+        forget_frame(drawn)  # it happens once in more runs than there will be
 
 
 def _hold_drawn(source: SparkTable, draw: Draw | None, below: int) -> Any:

@@ -101,13 +101,13 @@ def this_python() -> Iterator[None]:
 def require_java() -> None:
     """Raise `InputError` unless Java is found by JAVA_HOME or on the path, and is not too old."""
     home = os.environ.get("JAVA_HOME")
-    place = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    path = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
     hint = f"install Java {OLDEST_JAVA} or later, and put it on the path or name its folder in JAVA_HOME"
-    if place is None:
+    if path is None:
         raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; none was found", hint=hint)
-    version = java_version(place)
+    version = java_version(path)
     if version is not None and version < OLDEST_JAVA:
-        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; {place} is Java {version}", hint=hint)
+        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; {path} is Java {version}", hint=hint)
 
 
 def java_version(java: str) -> int | None:

@@ -231,8 +231,8 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
 
 def parquet_files(source: Any) -> tuple[Path, ...]:
     """Return the Parquet files of a path, a folder, a pattern or a list; none of anything else."""
-    place = place_of(source)
-    files = () if isinstance(place, str) and "://" in place else files_of(place) or ()
+    location = place_of(source)
+    files = () if isinstance(location, str) and "://" in location else files_of(location) or ()
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
@@ -240,8 +240,8 @@ def read_files(
     session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: HivePartitions | None = None
 ) -> SparkTable:
     """Open Parquet files in the types of Spark; workers read their rows directly where the result is the same."""
-    places = [path.absolute() for path in files]
-    stamps = tuple(map(Stamp.of, places))
+    positions = [path.absolute() for path in files]
+    stamps = tuple(map(Stamp.of, positions))
     with shorten_errors("read the table as Parquet"):
         frame = _frame_of_files(session, files, partitions)
     short, arrow = _short_frame(frame, columns)
@@ -277,9 +277,9 @@ def _constant(value: Any, kind: pa.DataType) -> Any:
     return functions.lit(value).cast(spark_schema(pa.schema([("c", kind)])).fields[0].dataType)
 
 
-def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
+def _read(session: Any, names: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
     with shorten_errors("read the table as Parquet"):
-        frame = session.read.parquet(*places)
+        frame = session.read.parquet(*names)
         _refuse_lake(session, frame)
     return _from_frame(frame, columns)
 

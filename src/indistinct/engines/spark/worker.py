@@ -61,9 +61,9 @@ def order_words(contents: Codes, stream: int) -> Codes:
     return (mix_words(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
 
 
-def keys_of(places: Codes, words: Codes) -> Codes:
+def keys_of(positions: Codes, words: Codes) -> Codes:
     """Return sort keys of rows: the index of the class or group, then a random word, in one number."""
-    return (places.astype(np.int64) << WORD_BITS) | words
+    return (positions.astype(np.int64) << WORD_BITS) | words
 
 
 def places_of(rows: pa.Table) -> Codes:
@@ -83,11 +83,11 @@ class ClassPlaces:
     parts: int
     whole: bool
 
-    def part(self, places: Codes, words: Codes) -> Codes:
+    def part(self, positions: Codes, words: Codes) -> Codes:
         """Return the part of every row; parts ascend with places, and inside a class with words."""
-        before, rows = self.starts[places].astype(np.float64), float(self.starts[-1])
+        before, rows = self.starts[positions].astype(np.float64), float(self.starts[-1])
         if not self.whole:
-            before += words / WORDS * (self.starts[places + 1] - self.starts[places])
+            before += words / WORDS * (self.starts[positions + 1] - self.starts[positions])
         return np.minimum(before * (self.parts / rows), self.parts - 1).astype(np.int32)
 
 
@@ -259,11 +259,11 @@ class PublishedForm:
 
     def published(self, rows: pa.Table) -> pa.Table:
         """Publish some rows; their order is randomized again within each class."""
-        places = places_of(rows)
-        starts = run_starts(places).astype(np.int64)
-        present = places[starts[:-1]]
-        run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(places[0]))
-        order = np.arange(len(places), dtype=np.uint32)
+        positions = places_of(rows)
+        starts = run_starts(positions).astype(np.int64)
+        present = positions[starts[:-1]]
+        run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(positions[0]))
+        order = np.arange(len(positions), dtype=np.uint32)
         contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
         kept = under_names(rows.select([f"k{index}" for index in range(len(self.read))]), self.read)
         cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
@@ -280,8 +280,8 @@ class PublishedForm:
 
 def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
     """Yield rows in runs of classes without a gap, because a class is numbered by those before it."""
-    places = places_of(rows)
-    cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1), len(places)]
+    positions = places_of(rows)
+    cuts = [0, *(np.flatnonzero(np.diff(positions) > 1) + 1), len(positions)]
     for first, last in pairwise(cuts):
         yield rows.slice(first, last - first)
 
@@ -298,8 +298,8 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iter
         table = pa.Table.from_batches(kept).combine_chunks()
         end = len(table)
         if whole:
-            places = places_of(table)
-            end = int(np.searchsorted(places, places[-1]))
+            positions = places_of(table)
+            end = int(np.searchsorted(positions, positions[-1]))
         kept = table.slice(end).to_batches()
         if end:
             yield table.slice(0, end)

@@ -140,8 +140,8 @@ def hidden_cells(counts: Floats, least: int) -> npt.NDArray[np.bool_]:
                 continue
             others = np.where(~inside & (counts[line] > 0), counts[line], np.inf)
             if np.isfinite(others).any():
-                place = np.unravel_index(int(np.argmin(others)), others.shape)
-                inside[place] = changed = True
+                position = np.unravel_index(int(np.argmin(others)), others.shape)
+                inside[position] = changed = True
                 hidden[line] = inside
     return hidden
 
@@ -205,7 +205,7 @@ def _group(
         column = columns[name]
         if isinstance(column, NumericColumn):  # asked for as categories, so that it cannot be
             raise ParameterError(f"column {name!r} is a number, which cannot group rows", hint="group by categories")
-        index = {category: place for place, category in enumerate(column.categories)}
+        index = {category: position for position, category in enumerate(column.categories)}
         own = np.fromiter((index[value] for value in values[name]), np.int64, rows)
         codes = codes * len(column.categories) + own
         labels = [

@@ -104,9 +104,9 @@ class AssessedTable:
         """Mark suppressed cells: a matrix of classes × quasi-identifiers."""
         counted, masks = self.evidence.counted, []
         for names in self.columns.values():
-            place = counted.frequencies.names.index(names[0])
-            star = counted.domains[place].code_of_text(ROOT) if len(names) == 1 else None
-            masks.append(counted.frequencies.vectors[:, place] == (-1 if star is None else star))
+            index = counted.frequencies.names.index(names[0])
+            star = counted.domains[index].code_of_text(ROOT) if len(names) == 1 else None
+            masks.append(counted.frequencies.vectors[:, index] == (-1 if star is None else star))
         return np.stack(masks, axis=1)
 
     @property
@@ -289,8 +289,8 @@ def _appearance(table: AssessedTable, *, weights: str | None, pseudonyms: Sequen
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
     source, named = table.source, [name for name in pseudonyms if name in columns]
     domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
-    shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
-    return appearance_of(table.schema, {MAIN: columns}, table.evidence.structure, pseudonyms=shown)
+    pseudonymous = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
+    return appearance_of(table.schema, {MAIN: columns}, table.evidence.structure, pseudonyms=pseudonymous)
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
@@ -346,10 +346,10 @@ def _require_contained(
 
     Return a note where not all were compared.
     """
-    cells, shown = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
-    every, most = len(shown), max(MAX_COMPARED // max(len(cells), 1), 1)
-    places = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
-    some = FrequencySet(shown.names, shown.vectors[places], Classes(shown.counts[places]))
+    cells, released = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
+    every, most = len(released), max(MAX_COMPARED // max(len(cells), 1), 1)
+    positions = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
+    some = FrequencySet(released.names, released.vectors[positions], Classes(released.counts[positions]))
     whole, part = replace(original, frequencies=cells), replace(counted, frequencies=some)
     rows = people_by_label(whole, part, schema, hierarchies=hierarchies).counts
     empty, few = int((rows == 0).sum()), int((rows < some.counts).sum())
@@ -361,7 +361,7 @@ def _require_contained(
             hint="check that this is the original of this release, with its hierarchies; means do not say what they "
             "cover, so leave the original out where numbers are published as means",
         )
-    return () if most >= every else (f"of {every:,} classes {len(places):,} were compared with the original",)
+    return () if most >= every else (f"of {every:,} classes {len(positions):,} were compared with the original",)
 
 
 def _same_original(given: Counted, known: Counted | None) -> Counted:
@@ -403,10 +403,10 @@ def _project_cells(counted: Counted, names: Sequence[str]) -> Counted:
     cells = counted.frequencies
     if tuple(cells.names) == tuple(names):
         return counted
-    places = [cells.names.index(name) for name in names]
-    columns = [cells.vectors[:, place] for place in places]
-    grouping = group_rows(columns, [len(counted.domains[place]) for place in places])
+    indices = [cells.names.index(name) for name in names]
+    columns = [cells.vectors[:, index] for index in indices]
+    grouping = group_rows(columns, [len(counted.domains[index]) for index in indices])
     vectors = np.stack([column[grouping.first] for column in columns], axis=1)
     classes = cells.classes.regroup(grouping.group_ids().astype(np.int32), len(grouping))
-    domains = tuple(counted.domains[place] for place in places)
+    domains = tuple(counted.domains[index] for index in indices)
     return replace(counted, domains=domains, frequencies=FrequencySet(tuple(names), vectors, classes))

@@ -180,5 +180,5 @@ class Assessment(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the assessment as plain JSON values."""
         names = ("threshold", "form", "before", "practice", "gate", "verdict", "notes")
-        shown = {"profile" if name == "gate" else name: to_plain(getattr(self, name)) for name in names}
-        return {**self.risk.to_json(), **shown}
+        values = {"profile" if name == "gate" else name: to_plain(getattr(self, name)) for name in names}
+        return {**self.risk.to_json(), **values}

@@ -166,5 +166,5 @@ def _worst(
     """Return the classes with the largest shares, the larger class first among equals."""
     order = np.lexsort((-sizes, -most))[:WORST].tolist()
     return tuple(
-        WorstClass(name_class(place), int(sizes[place]), float(most[place]), int(values[place])) for place in order
+        WorstClass(name_class(index), int(sizes[index]), float(most[index]), int(values[index])) for index in order
     )

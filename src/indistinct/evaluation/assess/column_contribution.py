@@ -71,15 +71,15 @@ def contributions(
     rolled = Cells(
         replace(cells, classes=bare, joint=None), tuple(taxonomies.get(each.column) or _flat(each) for each in domains)
     )
-    places = {domain.column: place for place, domain in enumerate(domains)}
+    index_of = {domain.column: index for index, domain in enumerate(domains)}
 
     def contribution(name: str) -> Contribution:
-        own = [places[each] for each in columns[name]]
-        removed = rolled.roll_up(rolled.base, [OUT if place in own else 0 for place in range(len(domains))])
+        own = [index_of[each] for each in columns[name]]
+        removed = rolled.roll_up(rolled.base, [OUT if index in own else 0 for index in range(len(domains))])
         levels, finer = [], rolled.base
         if list(columns[name]) == [name] and name in taxonomies:
             for level in range(1, taxonomies[name].height + 1):
-                finer = rolled.roll_up(finer, [level if place in own else 0 for place in range(len(domains))])
+                finer = rolled.roll_up(finer, [level if index in own else 0 for index in range(len(domains))])
                 levels.append(_risk(finer.classes, threshold))
         return Contribution(name, _risk(removed.classes, threshold), tuple(levels))
 
@@ -122,12 +122,12 @@ def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:
         some[original.ancestors[:, level]] = np.arange(len(original.ancestors))
         ancestors = original.ancestors[some[nodes], level:].copy()
         ancestors[:, 0] = np.arange(len(domain))
-        shown, leaves = [texts], [original.leaves[level][nodes]]
+        levels, leaves = [texts], [original.leaves[level][nodes]]
         for above in range(1, ancestors.shape[1]):  # nodes that no label is below are left out, and others renumbered
             used, ancestors[:, above] = np.unique(ancestors[:, above], return_inverse=True)
-            shown.append(tuple(original.labels[level + above][node] for node in used))
+            levels.append(tuple(original.labels[level + above][node] for node in used))
             leaves.append(original.leaves[level + above][used])
-        return Taxonomy(domain.column, ancestors, tuple(shown), tuple(leaves))
+        return Taxonomy(domain.column, ancestors, tuple(levels), tuple(leaves))
     return None
 
 

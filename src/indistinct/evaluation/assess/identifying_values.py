@@ -37,8 +37,8 @@ def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
         for name, values, counts in _distinct_values(table):
             role, kind = Role.QUASI if name in table.shows.quasi else None, kind_of(values.type)
             labelled = role is Role.QUASI and kind is Kind.TEXT
-            shown, weights = _values_in_labels(values, counts) if labelled else (values, counts)
-            patterns = patterns_of(kind, shown, weights, rows=int(counts.sum()))
+            texts, weights = _values_in_labels(values, counts) if labelled else (values, counts)
+            patterns = patterns_of(kind, texts, weights, rows=int(counts.sum()))
             pattern = identifying_pattern(name, patterns, role)
             if pattern is not None:
                 shares[name] = pattern
@@ -53,8 +53,8 @@ def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]
     Ranges of numbers and dates, whose labels have several words, show none that points at people.
     """
     step = 1 + len(labels) // MAX_LABELS
-    shown = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
-    return pa.array(list(shown), pa.string()), np.array(list(shown.values()), dtype=np.int64)
+    named = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
+    return pa.array(list(named), pa.string()), np.array(list(named.values()), dtype=np.int64)
 
 
 def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Codes]]:

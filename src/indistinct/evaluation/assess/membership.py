@@ -197,8 +197,8 @@ def _covers(slices: Sequence[Slice]) -> tuple[Cover, ...]:
     for each in slices:
         column = each.codes[KNOWN]
         buckets, size = np.searchsorted(names, each.units), int(column.max()) + 1 if len(column) else 1
-        held, codes = np.divmod(distinct(buckets * size + column.astype(np.int64)), size)
-        covers.append(cover_of_codes(np.searchsorted(held, np.arange(len(names) + 1)), codes))
+        owners, codes = np.divmod(distinct(buckets * size + column.astype(np.int64)), size)
+        covers.append(cover_of_codes(np.searchsorted(owners, np.arange(len(names) + 1)), codes))
     return tuple(covers)
 
 
@@ -222,8 +222,8 @@ def _index(covers: Sequence[Cover]) -> _Index:
     first = int(np.argmin(np.where(lengths <= max(MAX_LISTED, lengths.min()), shared, np.inf)))
     order = np.array(sorted(range(len(covers)), key=lambda j: (j != first, shared[j])))
     owners, codes = covers[first].written_out()
-    held = owners[np.argsort(codes, kind="stable")].astype(np.int64)
-    return _Index(tuple(covers), sizes, order, starts_of(np.bincount(codes, minlength=int(sizes[first]))), held)
+    buckets = owners[np.argsort(codes, kind="stable")].astype(np.int64)
+    return _Index(tuple(covers), sizes, order, starts_of(np.bincount(codes, minlength=int(sizes[first]))), buckets)
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
@@ -402,8 +402,8 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    shown, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
-    return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
+    rows, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
+    return membership_by_covers(rows, originals, limit=limit, samples=samples, seed=seed)
 
 
 def membership_by_kind(opened: Published) -> dict[str, Membership]:

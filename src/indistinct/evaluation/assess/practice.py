@@ -70,7 +70,7 @@ class ShownTable:
 
 
 def findings(
-    shown: ShownTable,
+    table: ShownTable,
     *,
     smallest: int,
     uniques: int,
@@ -91,10 +91,10 @@ def findings(
     """
     return (
         *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),
-        _identifiers(shown, identifying),
-        _ages(shown),
-        _areas(shown),
-        _dates(shown),
+        _identifiers(table, identifying),
+        _ages(table),
+        _areas(table),
+        _dates(table),
         _singling_out(uniques, published, own_values) if alone is None else _in_buckets(alone, published),
         *_questions(homogeneous),
     )
@@ -121,14 +121,14 @@ def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> Pra
     return PracticeFinding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
 
 
-def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> PracticeFinding:
+def _identifiers(table: ShownTable, identifying: Mapping[str, PatternShare]) -> PracticeFinding:
     """Look for columns that point at people, by their role, the words of their names, and their values.
 
     Free text, and what only looks like names, may hold identifiers or none: a person has to read it.
     """
-    leaked = [name for name in shown.schema.hidden if name in shown.kinds]
+    leaked = [name for name in table.schema.hidden if name in table.kinds]
     words = {word: kind for kind, several in NAMES.items() for word in several.split()}
-    others = [name for name in shown.kinds if name not in leaked]
+    others = [name for name in table.kinds if name not in leaked]
     kinds = {name: words[word] for name in others for word in _WORDS.findall(name.lower()) if word in words}
     leaks = [f"{name!r} has the role identifier or person" for name in leaked]
     leaks += [f"{name!r} is named like {kind}" for name, kind in kinds.items()]
@@ -144,31 +144,31 @@ def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> 
     )
 
 
-def _ages(shown: ShownTable) -> PracticeFinding:
+def _ages(table: ShownTable) -> PracticeFinding:
     """Look whether ages over 89 are one category."""
     rule, asks = "safe-harbor-ages", f"ages over {OLDEST} as one category"
-    named = [name for name in shown.kinds if "age" in _WORDS.findall(name.lower())]
-    known = [name for name in named if name in shown.domains]
+    named = [name for name in table.kinds if "age" in _WORDS.findall(name.lower())]
+    known = [name for name in named if name in table.domains]
     if not known:
         note = "no column is named as ages" if not named else f"the values of {named[0]!r} were not counted"
         return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
     most = 0
     for name in known:
-        texts = [text for text in shown.domains[name].texts() if text is not None]
+        texts = [text for text in table.domains[name].texts() if text is not None]
         most = max(most, sum(any(float(n) > OLDEST for n in _NUMBERS.findall(text)) for text in texts))
     note = f"{most} distinct value(s) of {', '.join(map(repr, known))} speak of ages over {OLDEST}"
     return PracticeFinding(rule, asks, _status(most <= 1), SAFE_HARBOR, float(most), note)
 
 
-def _areas(shown: ShownTable) -> PracticeFinding:
+def _areas(table: ShownTable) -> PracticeFinding:
     """Look whether postal codes show more than three digits; whether their areas are populous is not known here."""
     rule, asks = "safe-harbor-areas", "at most three digits of a zip code, of areas with more than 20,000 people"
     words = {"zip", "zipcode", "postal", "postcode", "plz"}
-    known = [name for name in shown.domains if words & set(_WORDS.findall(name.lower()))]
+    known = [name for name in table.domains if words & set(_WORDS.findall(name.lower()))]
     if not known:
         note = "no column that was counted is named as zip codes; smaller areas than states were not looked for"
         return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
-    texts = [text for name in known for text in shown.domains[name].texts() if text is not None]
+    texts = [text for name in known for text in table.domains[name].texts() if text is not None]
     finer = sum(sum(mark.isdigit() for mark in text) > ZIP_DIGITS for text in texts)
     which = ", ".join(map(repr, known))
     if finer:
@@ -178,11 +178,11 @@ def _areas(shown: ShownTable) -> PracticeFinding:
     return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, 0.0, note)
 
 
-def _dates(shown: ShownTable) -> PracticeFinding:
+def _dates(table: ShownTable) -> PracticeFinding:
     """Look for dates finer than years in date columns and labels; safe harbor allows only the year."""
     rule, asks = "safe-harbor-dates", "no element of a date but its year"
-    dated = [name for name, kind in shown.kinds.items() if kind is Kind.DATE and name not in shown.schema.hidden]
-    for name, domain in shown.domains.items():
+    dated = [name for name, kind in table.kinds.items() if kind is Kind.DATE and name not in table.schema.hidden]
+    for name, domain in table.domains.items():
         texts = domain.texts() if domain.kind is Kind.TEXT else ()
         if any(text is not None and _DAYS.search(text) for text in texts):
             dated.append(name)

@@ -49,8 +49,8 @@ def published_rows(table: AssessedTable, *, original: Source | None = None) -> R
         return RowsOfOriginal(source, table.members, (), quasi)
     if all(name in source.columns for name in person):
         return RowsOfOriginal(source, table.members, person, quasi)
-    shown = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
-    rows = None if original is None else _rows_of_original(table, original, shown)
+    names = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
+    rows = None if original is None else _rows_of_original(table, original, names)
     if rows is not None:
         return RowsOfOriginal(open_source(rows)[1], table.members, person, (CLASS,))
     persons = table.classes.histograms[(PERSON,)]

@@ -72,8 +72,8 @@ class AttributeAttack(Attack):
 
     def columns(self, target: Target) -> tuple[str, ...]:
         """Return the sensitive columns that are attacked."""
-        shown = {name for source in target.published.sources.values() for name in source.columns}
-        present = tuple(name for name in target.schema.sensitive if name in shown)
+        published = {name for source in target.published.sources.values() for name in source.columns}
+        present = tuple(name for name in target.schema.sensitive if name in published)
         if self.column is not None and self.column not in present:
             raise ParameterError(f"{self.name} needs a sensitive column of the release; {self.column!r} is none")
         return present if self.column is None else (self.column,)

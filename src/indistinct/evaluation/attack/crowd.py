@@ -300,8 +300,8 @@ def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
     if one.domain.kind is other.domain.kind:
         codes = one.domain.translate(other.domain)
     else:
-        places = {text: code for code, text in enumerate(other.domain.texts())}
-        codes = np.array([places.get(text, -1) for text in one.domain.texts()], dtype=np.int64)
+        index_of = {text: code for code, text in enumerate(other.domain.texts())}
+        codes = np.array([index_of.get(text, -1) for text in one.domain.texts()], dtype=np.int64)
     return codes[one.codes], other.codes.astype(np.int64)
 
 

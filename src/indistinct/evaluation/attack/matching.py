@@ -86,12 +86,14 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
     columns = columns_known(target)
     class_of_row, covers = target.once("classes", lambda: covered_classes(published, columns, schema=target.schema))
     sizes = np.bincount(class_of_row)
-    shown = None
+    sensitive_values = None
     if sensitive is not None and sensitive in published.column_names:
         values = translate_column(published, sensitive, domain_of(target, sensitive))
-        shown = _count_values(target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive)
+        sensitive_values = _count_values(
+            target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive
+        )
     by_name = {column.name: cover for column, cover in zip(columns, covers, strict=True)}
-    return Groups(sizes, sizes, shown, by_name, class_of_row=class_of_row)
+    return Groups(sizes, sizes, sensitive_values, by_name, class_of_row=class_of_row)
 
 
 def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> ShownValues:
@@ -129,7 +131,7 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
         grouping = group_rows([code + 1 for code in own], [int(code.max(initial=0)) + 2 for code in own])
         owners, bucket = grouping.group_ids(), home.units[grouping.first]
         sizes = np.bincount(owners, weights=home.counts, minlength=len(grouping)).astype(np.int64)
-    slices, own_slice, shown = [], None, None
+    slices, own_slice, sensitive_values = [], None, None
     for each in evidence.slices:
         codes = _translate_slice(target, evidence, each)
         if codes:
@@ -137,9 +139,9 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
             own_slice = slices[-1] if each is home else own_slice
     if home is not None and sensitive is not None:
         values = evidence.known[sensitive].translate(domain_of(target, sensitive), empty=True)[home.codes[sensitive]]
-        shown = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
+        sensitive_values = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
     shared = tuple(_by_group(each, _translate_slice(target, evidence, each), bucket) for each in _shared(evidence))
-    return Groups(sizes, evidence.sizes[bucket], shown, slices=tuple(slices), own=own_slice, shared=shared)
+    return Groups(sizes, evidence.sizes[bucket], sensitive_values, slices=tuple(slices), own=own_slice, shared=shared)
 
 
 def _shared(evidence: BucketEvidence) -> list[Slice]:
@@ -247,8 +249,8 @@ def require_contained(target: Target) -> None:
     """
     crowd, groups = original_crowd(target), groups_of(target)
     if not groups.linked:
-        shown = table_of(target.original, "the original").column_names
-        keys = tuple((name,) for name in target.schema.sensitive if name in shown)
+        names = table_of(target.original, "the original").column_names
+        keys = tuple((name,) for name in target.schema.sensitive if name in names)
         counted = count_source(target.original, Request(target.schema.quasi, keys, published=True))
         require_in_original(evidence_of(target), counted)
         return
@@ -395,8 +397,8 @@ def _expand_rows(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
 def _counts(part: Slice, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
     """Count, for each group, the rows that show the requested vector of a part."""
     kept = entries >= 0
-    keys, places = distinct_with_places((entries * size + part.units)[kept])
-    sums = np.bincount(places, weights=part.counts[kept])
+    keys, inverse = distinct_with_places((entries * size + part.units)[kept])
+    sums = np.bincount(inverse, weights=part.counts[kept])
     return sums[np.searchsorted(keys, wanted * size + groups)]
 
 
@@ -427,9 +429,9 @@ class Belief:
         size = len(self.prior)
         keys = self.owners() * size + self.codes
         wanted = self.vector_of_row * size + own
-        places = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        present = (own >= 0) & (keys[places] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
-        return np.where(present, places, -1)
+        positions = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        present = (own >= 0) & (keys[positions] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
+        return np.where(present, positions, -1)
 
     def own_shares(self, own: Codes) -> Codes:
         """Return the share of each row's own value, 0 where that is not possible."""
@@ -439,25 +441,25 @@ class Belief:
 
 def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
     """Return what a release reveals about a sensitive column, whose domain has `size` values."""
-    shown = groups.shown
-    assert shown is not None  # noqa: S101  (groups were asked for with the column)
+    values = groups.shown
+    assert values is not None  # noqa: S101  (groups were asked for with the column)
     owners, codes, shares = [], [], []
-    lengths = np.add.reduceat(np.append(np.diff(shown.indptr)[matches.groups], 0), matches.indptr[:-1])
+    lengths = np.add.reduceat(np.append(np.diff(values.indptr)[matches.groups], 0), matches.indptr[:-1])
     for some in _chunks(np.where(matches.number > 0, lengths, 0)):
         pairs = slice(int(matches.indptr[some.start]), int(matches.indptr[some.stop]))
-        index, entries = _expand_rows(shown.indptr, matches.groups[pairs])
+        index, entries = _expand_rows(values.indptr, matches.groups[pairs])
         own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
-        weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
-        keys, places = distinct_with_places(own * size + shown.codes[entries])
+        weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * values.counts[entries]
+        keys, inverse = distinct_with_places(own * size + values.codes[entries])
         owners.append(keys // size)
         codes.append(keys % size)
-        shares.append(np.bincount(places, weights=weights, minlength=len(keys)))
+        shares.append(np.bincount(inverse, weights=weights, minlength=len(keys)))
     nothing = np.zeros(0, dtype=np.int64)
     owner = np.concatenate([nothing, *owners])
     share = np.concatenate([nothing.astype(np.float64), *shares])
     vectors = len(matches.indptr) - 1
     share = share / np.bincount(owner, weights=share, minlength=vectors)[owner]
-    prior = np.bincount(shown.codes, weights=shown.counts, minlength=size)
+    prior = np.bincount(values.codes, weights=values.counts, minlength=size)
     prior = prior / max(prior.sum(), 1)
     indptr = starts_of(np.bincount(owner, minlength=vectors))
     return Belief(matches.vector_of_row, indptr, np.concatenate([nothing, *codes]), share, prior)

@@ -274,15 +274,15 @@ def _orders(row: tuple[int, ...]) -> int:
 
 def known_table(target: Target, key: Key) -> Known:
     """Return the table that the attacker tries to guess, and the published class of each of its cells."""
-    shown = shown_classes(target)
-    class_of_cell, settled = settle(shown, whole=True)
+    classes = shown_classes(target)
+    class_of_cell, settled = settle(classes, whole=True)
     if not settled.all() or (class_of_cell < 0).any():
         raise InputError(
             "the published classes do not show which rows of the original they contain",
             hint="check that original, schema and hierarchies are those of this release; labels must not overlap",
         )
     counted = count_source(target.original, Request(target.schema.quasi, (key,), target.hierarchies))
-    return Known(counted.frequencies, shown.columns, class_of_cell, key, counted.known)
+    return Known(counted.frequencies, classes.columns, class_of_cell, key, counted.known)
 
 
 def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int]:
@@ -294,11 +294,11 @@ def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int
             hint="give model, algorithm, hierarchies and suppression as they were",
         )
     chances, total, kept, number = np.zeros(known.truth().shape), 0, 0, known.number(worlds)
-    for place, (counts, weight) in enumerate(known.worlds()):
+    for index, (counts, weight) in enumerate(known.worlds()):
         if _search_world(known, counts, target) == release:
             chances += weight * counts / known.cells.counts[:, None]
             total, kept = total + weight, kept + 1
-        target.progress((place + 1) / number)
+        target.progress((index + 1) / number)
     return chances / total, kept
 
 
@@ -316,12 +316,12 @@ def _search_world(known: Known, counts: Codes, target: Target) -> Release | None
         return None
     published = assign(cells, replace(release, schema=target.schema))
     texts = [output.cast(pa.string()).to_pylist() for column in published.columns for _, output in column.outputs]
-    places = [j for j, column in enumerate(published.columns) for _ in column.outputs]
+    positions = [j for j, column in enumerate(published.columns) for _ in column.outputs]
     labels = [
-        tuple(text[code] for text, code in zip(texts, values[places].tolist(), strict=True))
+        tuple(text[code] for text, code in zip(texts, values[positions].tolist(), strict=True))
         for values in published.values
     ]
-    return tuple(None if place < 0 else labels[place] for place in published.class_ids.tolist())
+    return tuple(None if index < 0 else labels[index] for index in published.class_ids.tolist())
 
 
 def _same_classes(release: Release, class_ids: Codes) -> bool:

@@ -169,32 +169,32 @@ class _BlocksOfRows:
         first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
         np.minimum.at(first, order.kinds[own], order.blocks[own])
         np.maximum.at(last, order.kinds[own], order.blocks[own])
-        shown = np.bincount(order.kinds[own], minlength=size)
+        counts = np.bincount(order.kinds[own], minlength=size)
         wanted = np.bincount(order.originals[order.originals >= 0], minlength=size)
         number = int(order.blocks.max(initial=-1)) + 1
         fits = np.ones(number, dtype=bool)
         fits[order.blocks[~own]] = False
-        spread = (first != last) | (shown != wanted)
+        spread = (first != last) | (counts != wanted)
         fits[order.blocks[own][spread[order.kinds[own]]]] = False
         (kind,) = np.nonzero(~spread & (last >= 0))
         fits &= np.bincount(last[kind], minlength=number) > 1
         block_of_kind = np.where(~spread & (last >= 0), last, -1)
         block_of_kind[block_of_kind >= 0] = np.where(fits[last], last, -1)[block_of_kind >= 0]
-        return cls._halve_blocks(order, block_of_kind, fits, shown)
+        return cls._halve_blocks(order, block_of_kind, fits, counts)
 
     @classmethod
-    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_BlocksOfRows":
+    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, codes: Codes) -> "_BlocksOfRows":
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows
         sizes = np.diff(np.append(starts, len(rows)))
-        places = np.arange(len(rows)) - np.repeat(starts, sizes)
+        positions = np.arange(len(rows)) - np.repeat(starts, sizes)
         halves = np.repeat(sizes // 2, sizes)
         # Rows of a small block fall into place together, so that only half of them count, and blocks are shared out.
-        ahead = places < halves
+        ahead = positions < halves
         even = np.repeat(np.arange(len(starts)) % 2 == 0, sizes)
         chooses, judges = (even, ~even & ahead) if len(starts) > 1 else (ahead, ~ahead)
-        squares = np.add.reduceat(shown[kinds] / np.repeat(sizes, sizes), starts) / sizes if len(rows) else sizes
+        squares = np.add.reduceat(codes[kinds] / np.repeat(sizes, sizes), starts) / sizes if len(rows) else sizes
         return cls(order, kinds, block_of_kind, chooses, judges, np.repeat(squares, sizes))
 
     @property

@@ -164,8 +164,8 @@ def _reaches(matches: Matches, truth: Matches, register: Register, size: int) ->
     right = distinct(person.astype(np.int64) * size + group)
     rows, groups = _pairs(matches, np.arange(len(register.entries)))
     asked = register.entries[rows].astype(np.int64) * size + groups
-    places = np.searchsorted(right, asked).clip(max=max(len(right) - 1, 0))
-    hit = (register.entries[rows] >= 0) & (right[places] == asked) if len(right) else np.zeros(len(rows), dtype=bool)
+    positions = np.searchsorted(right, asked).clip(max=max(len(right) - 1, 0))
+    hit = (register.entries[rows] >= 0) & (right[positions] == asked) if len(right) else np.zeros(len(rows), dtype=bool)
     return np.bincount(rows[hit], minlength=len(register.entries)) > 0
 
 
@@ -177,12 +177,12 @@ def _right(
     if target.schema.person:
         right[rows] = True
         return right & _reaches(matches, truth, register, len(groups))
-    shown, own = _plain(target, groups)
+    published, own = _plain(target, groups)
     judging = _rows_of(register, register.entries[rows])
     person, group = _pairs(truth, register.originals, judging)
     row, _ = _pairs(truth, np.arange(len(register.originals)), judging)
     group_of_row = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
-    mine = (register.entries[rows], group_of_row, shown[group_of_row])
+    mine = (register.entries[rows], group_of_row, published[group_of_row])
     right[rows] = find_contained([part.astype(np.int64) for part in mine], [person, group, own[row]])
     return right
 
@@ -219,7 +219,7 @@ def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]
 
 def _most(numbers: Codes, values: Codes) -> Floats:
     """Return the largest value of each number."""
-    _, places = distinct_with_places(numbers)
-    most = np.zeros(int(places.max(initial=-1)) + 1)
-    np.maximum.at(most, places, values)
+    _, inverse = distinct_with_places(numbers)
+    most = np.zeros(int(inverse.max(initial=-1)) + 1)
+    np.maximum.at(most, inverse, values)
     return most

@@ -54,8 +54,8 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         shared = {*published.column_names} & {*earlier.column_names}
         names = [name for name in target.schema.published if name in shared]
         if names:
-            shown = (*_together(published, earlier, names), 0)
-            yield "rows, compared with the earlier release", _part_into_blocks(published, shown)
+            together = (*_together(published, earlier, names), 0)
+            yield "rows, compared with the earlier release", _part_into_blocks(published, together)
     if target.original is None:
         return
     every = list(_kinds(target, published))
@@ -245,15 +245,15 @@ def _compare_order(order: RowOrder) -> _Compared:
     starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0))
     sizes = np.diff(np.append(starts, len(rows)))
     ranks = _ranks(blocks, expected, starts, sizes)
-    places = np.arange(len(rows)) - np.repeat(starts, sizes)
-    own = places - np.repeat((sizes - 1) / 2, sizes)
+    place_in_run = np.arange(len(rows)) - np.repeat(starts, sizes)
+    own = place_in_run - np.repeat((sizes - 1) / 2, sizes)
     other = ranks - np.repeat((sizes - 1) / 2, sizes)
     products, first, second = (np.add.reduceat(part, starts) for part in (own * other, own**2, other**2))
     variance = float((first * second / np.maximum(sizes - 1, 1))[sizes > 1].sum())
     compared = _Compared((0, 0), float(products.sum()), math.sqrt(float(first.sum() * second.sum())), variance)
     sign = -1 if compared.correlation < 0 and compared.p_value < REVERSED else 1
     halves = np.repeat(sizes // 2, sizes)
-    ahead = np.flatnonzero(places < halves)
+    ahead = np.flatnonzero(place_in_run < halves)
     difference = sign * (expected[ahead + halves[ahead]] - expected[ahead])
     right = (int((difference > 0).sum()), int((difference != 0).sum()))
     return _Compared(right, compared.product, compared.squares, compared.variance)
@@ -267,8 +267,8 @@ def _ranks(blocks: Codes, expected: Floats, starts: Codes, sizes: Codes) -> Floa
     order = np.lexsort((expected, blocks))
     same = np.append(True, (np.diff(expected[order]) != 0) | (np.diff(blocks[order]) != 0))
     runs = np.cumsum(same) - 1
-    places = np.arange(len(order)) - np.repeat(starts, sizes)
-    means = np.bincount(runs, weights=places) / np.bincount(runs)
+    positions = np.arange(len(order)) - np.repeat(starts, sizes)
+    means = np.bincount(runs, weights=positions) / np.bincount(runs)
     ranks = np.empty(len(order))
     ranks[order] = means[runs]
     return ranks

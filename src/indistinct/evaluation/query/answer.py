@@ -104,15 +104,15 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
     results: list[Answer | None] = [None] * len(queries)
     plain: list[int] = []
     boxes: list[Box] = []
-    for place, query in enumerate(queries):
+    for index, query in enumerate(queries):
         chosen = _boxes(rows, query)
         if query.aggregate == "COUNT" and len(chosen) == 1:
-            plain.append(place)
+            plain.append(index)
             boxes.append(chosen[0])
         else:
-            results[place] = answer(rows, query)
-    for place, counted in zip(plain, rows.count_each(boxes), strict=True):
-        results[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
+            results[index] = answer(rows, query)
+    for index, counted in zip(plain, rows.count_each(boxes), strict=True):
+        results[index] = replace(_answer_count(rows, queries[index], counted), notes=rows.notes)
     return [each for each in results if each is not None]
 
 
@@ -176,12 +176,12 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
         ):
             filled[own] = part[values[own]]
     if by_mean and labels.means is not None and all(target not in box or box[target].everything for box in boxes):
-        shown = labels.means[values]
-        there = np.isfinite(shown)
-        mean = np.where(there, np.clip(shown, least, largest), mean)
+        means = labels.means[values]
+        there = np.isfinite(means)
+        mean = np.where(there, np.clip(means, least, largest), mean)
         if rows.trusted_means and len(boxes):
             full = _full_groups(home.codes[target], home.counts, pool)[values] & there
-            least, largest, variance = np.where(full, shown, least), np.where(full, shown, largest), variance * ~full
+            least, largest, variance = np.where(full, means, least), np.where(full, means, largest), variance * ~full
     limits = rows.limits.get(target, (-math.inf, math.inf))
     return Numbers(
         pool.low,
@@ -244,8 +244,8 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
     chosen = boxes_of(query.rows, rows.values)
     answers = []
     for group, box in combined:
-        met = [_met(each, box) for each in chosen]
-        whole = _answer(rows, query, [each for each in met if each is not None])
+        overlaps = [_met(each, box) for each in chosen]
+        whole = _answer(rows, query, [each for each in overlaps if each is not None])
         if whole.high or whole.value is not None:
             answers.append(replace(whole, group=group))
     return tuple(answers), overlapping
@@ -298,17 +298,19 @@ def _overlap(sets: Sequence[ValueSet]) -> bool:
     return False
 
 
-def _perhaps_none(found: Answer) -> bool:
-    return found.query.aggregate != "COUNT" and found.low is not None and not found.exact and found.low == found.high
+def _perhaps_none(answer: Answer) -> bool:
+    return (
+        answer.query.aggregate != "COUNT" and answer.low is not None and not answer.exact and answer.low == answer.high
+    )
 
 
-def _answer_date(query: Query, found: Aggregate, rows: PublishedRows) -> Answer:
+def _answer_date(query: Query, aggregate: Aggregate, rows: PublishedRows) -> Answer:
     """Turn bounds and estimate in days since 1970 into dates; an estimate between whole days is rounded down."""
-    days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
+    days = [each for each in (aggregate.low, aggregate.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
-    estimate = math.floor(found.value) if whole and found.value is not None else found.value
-    value, low, high = (_moment(each) for each in (estimate, found.low, found.high))
-    return Answer(query, value, low, high, found.exact, found.error, rows.suppressed)
+    estimate = math.floor(aggregate.value) if whole and aggregate.value is not None else aggregate.value
+    value, low, high = (_moment(each) for each in (estimate, aggregate.low, aggregate.high))
+    return Answer(query, value, low, high, aggregate.exact, aggregate.error, rows.suppressed)
 
 
 def _moment(days: float | None) -> Number | None:

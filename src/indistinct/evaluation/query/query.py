@@ -224,8 +224,8 @@ def published_rows(
     limits = {**about.limits, **{name: ends for name, ends in known.items() if ends is not None}}
     buckets = published.structure.buckets
     if buckets is not None:
-        shown = _in_buckets(published, buckets, schema, queries, about=about)
-        return PublishedRows(shown, about.suppressed, about.trusted_means, notes, limits)
+        in_view = _in_buckets(published, buckets, schema, queries, about=about)
+        return PublishedRows(in_view, about.suppressed, about.trusted_means, notes, limits)
     table = open_table(published.main, published=True).data
     roles = published_schema(schema, table.column_names)
     present = [
@@ -323,19 +323,19 @@ def _bucket_column(
     if name in buckets.generalized:
         table = pa.table({name: pa.array(domain.texts(), pa.string())})
         roles = Schema(quasi=[name])
-        labels, places = _quasi(table, name, roles, replace(about, forms=INTERVALS), ())
-        return labels, places[codes]
+        labels, positions = _quasi(table, name, roles, replace(about, forms=INTERVALS), ())
+        return labels, positions[codes]
     known = about.columns.get(name)
     if buckets.multisets and name not in schema.sensitive:
         own = known.domain if known is not None else _read_types(domain)
-        places = domain.translate(own, empty=True)
-        if places.min(initial=0) < 0:
+        positions = domain.translate(own, empty=True)
+        if positions.min(initial=0) < 0:
             raise InputError(
                 f"column {name!r} shows values that its original does not have",
                 hint="give the original of this release",
                 column=name,
             )
-        return labels_of_domain(own, about.hierarchies.get(name)), places[codes]
+        return labels_of_domain(own, about.hierarchies.get(name)), positions[codes]
     return labels_of_domain(domain, about.hierarchies.get(name)), codes
 
 

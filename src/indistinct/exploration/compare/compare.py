@@ -162,8 +162,8 @@ def python_call(point: Point) -> str:
     """
     dropped = point.suppression.plain if point.suppression else None
     given = {"model": point.model, "algorithm": point.algorithm, "suppression": dropped}
-    shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-    return f"ind.anonymize(table, schema, hierarchies=hierarchies, {shown})"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"ind.anonymize(table, schema, hierarchies=hierarchies, {arguments})"
 
 
 def _risk(trial: Trial, risk: Risk) -> float | None:

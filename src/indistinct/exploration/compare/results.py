@@ -59,11 +59,11 @@ def draw_comparison(comparison: Comparison) -> dict[str, str]:
 def draw_risk(comparison: Comparison) -> str:
     """Return each metric against each risk, a mark for every release, and a line along the Pareto front."""
     alt = altair()
-    shown = [trial for trial in comparison.trials if trial.state == "done"]
-    names = list(dict.fromkeys(series_of(comparison, trial) for trial in shown))
-    measured = [name for name in comparison.metrics if any(trial.metrics.get(name) is not None for trial in shown)]
+    done = [trial for trial in comparison.trials if trial.state == "done"]
+    names = list(dict.fromkeys(series_of(comparison, trial) for trial in done))
+    measured = [name for name in comparison.metrics if any(trial.metrics.get(name) is not None for trial in done)]
     charts = [
-        alt.hconcat(*(_against(comparison, shown, metric, risk, names=names) for risk in RISKS)) for metric in measured
+        alt.hconcat(*(_against(comparison, done, metric, risk, names=names) for risk in RISKS)) for metric in measured
     ]
     notes = [
         f"{comparison.rows:,} rows; a mark is a release, and the line joins the Pareto front: releases that no other",
@@ -85,8 +85,8 @@ def _against(
     x = x.scale(type=_scale(values, "risk"), zero=False, padding=18)
     if _scale(values, "risk") == "log":
         x = x.axis(labelExpr=SHORT, values=TICKS)
-    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    colours = [COLOURS[index % len(COLOURS)] for index in range(len(names))]
+    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(names))]
     marks = alt.Chart(alt.Data(values=values)).mark_point(size=62, filled=True, opacity=0.85)
     marks = marks.encode(
         x=x,
@@ -168,10 +168,10 @@ def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
 def _apart(spec: str) -> list[tuple[str, float, str]]:
     """Return each number of a model with its name, and the model's text with a gap in its place."""
     parts, varying = parse_model(spec).parts(), []
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         for name, value in _numbers(part):
             rest = [
-                " ".join([p.name, *(f"{n}={v:g}" for n, v in _numbers(p) if (i, n) != (place, name))])
+                " ".join([p.name, *(f"{n}={v:g}" for n, v in _numbers(p) if (i, n) != (index, name))])
                 for i, p in enumerate(parts)
             ]
             varying.append((name, value, " & ".join(rest)))

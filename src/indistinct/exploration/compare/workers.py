@@ -52,10 +52,10 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
             worker.close()
 
 
-def _tell_all(found: "SimpleQueue[Trial]", tell: Tell) -> None:
+def _tell_all(queue: "SimpleQueue[Trial]", tell: Tell) -> None:
     with suppress(Empty):
         while True:
-            tell(found.get_nowait())
+            tell(queue.get_nowait())
 
 
 def _pickle_job(compared: ComparedJob) -> bytes:
@@ -76,14 +76,14 @@ class TrialWorker:
         self.process: subprocess.Popen[bytes] | None = None
         self.stopped = False
 
-    def work(self, ahead: "SimpleQueue[Point]", found: "SimpleQueue[Trial]") -> None:
+    def work(self, ahead: "SimpleQueue[Point]", queue: "SimpleQueue[Trial]") -> None:
         """Try points until none is left."""
         while not self.stopped:
             try:
                 point = ahead.get_nowait()
             except Empty:
                 return
-            found.put(self.ask(point))
+            queue.put(self.ask(point))
 
     def ask(self, point: Point) -> Trial:
         """Return the process's trial of a point, or a failed trial if the process crashed."""

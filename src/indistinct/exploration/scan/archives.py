@@ -53,24 +53,24 @@ def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
     used = [_read_local(content, entry, strays) for entry in entries]
     used += _read_directory(content, archive.start_dir, len(entries), strays)
     for start, end in unused_ranges(used, len(content)):
-        place = BEFORE if start == 0 else BEHIND if end == len(content) else BETWEEN
-        strays.setdefault(place, []).append(content[start:end])
+        location = BEFORE if start == 0 else BEHIND if end == len(content) else BETWEEN
+        strays.setdefault(location, []).append(content[start:end])
     strays.setdefault(COMMENTS, []).extend([archive.comment, *(entry.comment for entry in entries)])
     strays.setdefault(EXTRAS, []).extend(_strange_fields(entry.extra) for entry in entries)
     names = Counter(entry.filename.casefold() for entry in entries)
-    joined = {place: b"\n".join(filter(None, parts)) for place, parts in strays.items()}
-    return Strays({place: each for place, each in joined.items() if each}, sum(names.values()) - len(names))
+    joined = {location: b"\n".join(filter(None, parts)) for location, parts in strays.items()}
+    return Strays({location: each for location, each in joined.items() if each}, sum(names.values()) - len(names))
 
 
-def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[bytes]]) -> tuple[int, int]:
+def _read_local(content: bytes, entry: zipfile.ZipInfo, strays: dict[str, list[bytes]]) -> tuple[int, int]:
     """Return the span of an entry; collect further bytes of its header and compressed content."""
     start = entry.header_offset
     name, extra = struct.unpack_from("<HH", content, start + LOCAL_SIZE - 4)
     data = start + LOCAL_SIZE + name + extra
     end = data + entry.compress_size
-    found.setdefault(EXTRAS, []).append(_strange_fields(content[data - extra : data]))
+    strays.setdefault(EXTRAS, []).append(_strange_fields(content[data - extra : data]))
     if entry.compress_type == zipfile.ZIP_DEFLATED:
-        found.setdefault(PACKED, []).append(_behind_stream(content[data:end]))
+        strays.setdefault(PACKED, []).append(_behind_stream(content[data:end]))
     if entry.flag_bits & HAS_DESCRIPTOR:
         end += 4 * (content[end : end + 4] == DESCRIPTOR)
         crc = struct.pack("<I", entry.CRC)
@@ -99,7 +99,7 @@ def _behind_stream(packed: bytes) -> bytes:
 
 
 def _read_directory(
-    content: bytes, start: int, entries: int, found: dict[str, list[bytes]]
+    content: bytes, start: int, entries: int, strays: dict[str, list[bytes]]
 ) -> Iterator[tuple[int, int]]:
     """Yield the spans of the central directory's records and of the end record."""
     for _ in range(entries):
@@ -109,14 +109,14 @@ def _read_directory(
         start = end
     if content.startswith(END_64, start):
         (size,) = struct.unpack_from("<Q", content, start + 4)
-        found.setdefault(EXTRAS, []).append(content[start + 56 : start + 12 + size])
+        strays.setdefault(EXTRAS, []).append(content[start + 56 : start + 12 + size])
         yield start, start + 12 + size
         start += 12 + size
-    place = content.rfind(END, start)
-    if content.startswith(LOCATOR_64, place - LOCATOR_SIZE):
-        yield place - LOCATOR_SIZE, place
-    (comment,) = struct.unpack_from("<H", content, place + END_SIZE - 2)
-    yield place, place + END_SIZE + comment
+    position = content.rfind(END, start)
+    if content.startswith(LOCATOR_64, position - LOCATOR_SIZE):
+        yield position - LOCATOR_SIZE, position
+    (comment,) = struct.unpack_from("<H", content, position + END_SIZE - 2)
+    yield position, position + END_SIZE + comment
 
 
 def _strange_fields(extra: bytes) -> bytes:
@@ -142,14 +142,14 @@ def _check_strays(subject: ScannedFile) -> Iterator[Finding]:
     strays: Strays | None = subject.file.strays
     if strays is None:
         return
-    for place, stored in strays.bytes_in.items():
+    for index, stored in strays.bytes_in.items():
         # A comment of an archive is shown by programs that unpack it; programs for workbooks write none.
-        is_usual = place == COMMENTS and subject.file.kind == "zip"
+        is_usual = index == COMMENTS and subject.file.kind == "zip"
         yield Finding(
             Severity.SUSPICION if is_usual else Severity.LEAK,
             "the archive",
             len(stored),
-            f"{plural(len(stored), 'byte')} {place} belong to no entry of the archive, and programs do not show them",
+            f"{plural(len(stored), 'byte')} {index} belong to no entry of the archive, and programs do not show them",
             "save the table alone in a new file",
         )
     if strays.repeated:

@@ -112,10 +112,10 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
             f"the metadata tells {meanings}",
             "remove it unless it is needed: replace_schema_metadata(None) in Arrow",
         )
-    for place, field in enumerate(subject.table.schema):
+    for index, field in enumerate(subject.table.schema):
         own = [key for key in field.metadata or {} if key not in OF_FIELDS]
         if own:
-            called = subject.called(subject.columns[place])
+            called = subject.called(subject.columns[index])
             yield suspicion(
                 called,
                 len(own),
@@ -174,8 +174,8 @@ def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     if subject.file.rows is not None:
         yield NotChecked("values in a dictionary that no row has", "not all rows were read: others may have them")
         return
-    for place, name in enumerate(subject.columns):
-        column = subject.table.column(place)
+    for index, name in enumerate(subject.columns):
+        column = subject.table.column(index)
         if not isinstance(column.type, pa.DictionaryType) or subject.file.kind == "delimited":
             continue
         unused = _unused_values(column)
@@ -200,18 +200,18 @@ def _unused_values(column: pa.ChunkedArray) -> int:
 def _category_order(subject: ScannedFile) -> Iterator[Finding]:
     if subject.original is None:
         return
-    for place, name in enumerate(subject.columns):
-        column = subject.table.column(place)
+    for index, name in enumerate(subject.columns):
+        column = subject.table.column(index)
         is_coded = isinstance(column.type, pa.DictionaryType) and subject.file.kind != "delimited"
         if not is_coded or not column.num_chunks or name not in subject.original.columns:
             continue
         here = _texts(distinct_values(column.slice(0, len(column.chunk(0)))))
         there = _texts(distinct_values(subject.original.data[name]))
         both = set(here) & set(there)
-        shown, first, listed = (
+        stored, first, listed = (
             [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))
         )
-        explained = listed in (shown, sorted(listed), sorted(listed, reverse=True))
+        explained = listed in (stored, sorted(listed), sorted(listed, reverse=True))
         if len(listed) >= MIN_VALUES_IN_ORDER and listed == first and not explained:
             called = subject.called(name)
             yield leak(
@@ -227,8 +227,8 @@ def _texts(values: pa.Array) -> list[str]:
 
 
 def _stored_behind_missing(subject: ScannedFile) -> Iterator[Finding]:
-    for place, name in enumerate(subject.columns):
-        kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(place).chunks)
+    for index, name in enumerate(subject.columns):
+        kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(index).chunks)
         if kept:
             called = subject.called(name)
             yield leak(
@@ -291,8 +291,8 @@ def open_arrow(content: bytes, name: str) -> Opened:
             behind = len(content) - reader.tell()
         check_width(table.num_columns)
         table.validate()
-        for place, column in enumerate(table.column_names):
-            check_text(column, table.column(place))
+        for index, column in enumerate(table.column_names):
+            check_text(column, table.column(index))
         table.validate(full=True)
     except MemoryError:
         raise

@@ -52,19 +52,19 @@ class Finding(AsJson):
     check: str = ""
 
 
-def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def leak(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding that identifies a person."""
-    return Finding(Severity.LEAK, place, count, sentence, remedy)
+    return Finding(Severity.LEAK, location, count, sentence, remedy)
 
 
-def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def suspicion(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding that may identify a person."""
-    return Finding(Severity.SUSPICION, place, count, sentence, remedy)
+    return Finding(Severity.SUSPICION, location, count, sentence, remedy)
 
 
-def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def note(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding about other content."""
-    return Finding(Severity.NOTE, place, count, sentence, remedy)
+    return Finding(Severity.NOTE, location, count, sentence, remedy)
 
 
 def bytes_behind(count: int, what: str) -> Iterator[Finding]:
@@ -173,9 +173,9 @@ class ScannedFile:
         """The columns that a release of the original may show: those with a role, or of the original."""
         declared = () if self.schema is None else self.schema.published
         before = () if self.original is None else self.original.columns
-        shown = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
-        beside = (name + end for name in shown for end in (*COMPANIONS, *BOUNDS))
-        return frozenset((*shown, *beside))
+        names = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
+        beside = (name + end for name in names for end in (*COMPANIONS, *BOUNDS))
+        return frozenset((*names, *beside))
 
     @property
     def hidden(self) -> tuple[str, ...]:

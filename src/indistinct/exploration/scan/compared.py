@@ -25,9 +25,9 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
             continue
         if _is_part(subject.table[name], original.data[name]):
             before = plain(original.data[name])
-            shown = in_type(subject.table[name], before.type)
-            if shown is not None:
-                unmodified[name] = (shown, before)
+            cells = in_type(subject.table[name], before.type)
+            if cells is not None:
+                unmodified[name] = (cells, before)
     return unmodified
 
 
@@ -35,13 +35,13 @@ def _is_part(published: pa.ChunkedArray, original: pa.ChunkedArray) -> bool:
     """Return whether a published column has values, and none of them more often than the original has it."""
     many, many_counts = count_values(original)
     values, counts = count_values(published)
-    shown = in_type(values, many.type)
-    if shown is None or shown.null_count == len(shown):
+    cells = in_type(values, many.type)
+    if cells is None or cells.null_count == len(cells):
         return False
-    places = pc.index_in(shown, value_set=many)
-    if places.null_count:
+    positions = pc.index_in(cells, value_set=many)
+    if positions.null_count:
         return False
-    return bool((counts <= many_counts[places.to_numpy()]).all())
+    return bool((counts <= many_counts[positions.to_numpy()]).all())
 
 
 def count_values(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Counts]:
@@ -94,8 +94,8 @@ def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
     """Return a published column in the type of the original, None where its cells do not fit."""
     try:
-        shown = plain(column)
-        return shown if shown.type == kind else shown.cast(kind)
+        cells = plain(column)
+        return cells if cells.type == kind else cells.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
 

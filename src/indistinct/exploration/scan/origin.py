@@ -55,10 +55,10 @@ def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[
     """Return (distinct values of a published column that the original has, all its distinct values)."""
     before = distinct_values(original.data[name])
     published = pc.drop_null(distinct_values(column))
-    shown = in_type(pa.chunked_array([published]), before.type)
-    if shown is None:
+    cells = in_type(pa.chunked_array([published]), before.type)
+    if cells is None:
         return 0, len(published)
-    values = shown.unique()
+    values = cells.unique()
     return int(pc.sum(pc.is_in(values, value_set=before)).as_py() or 0), len(values)
 
 

@@ -139,7 +139,7 @@ def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
     reason = "the reader of Parquet files does not show them"
     texts = {field.name for field in schema if is_text(field.type)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    parts = [group.column(index) for group in groups for index in range(group.num_columns)]
     numbers = {part.path_in_schema for part in parts if part.has_dictionary_page} - texts
     unseen = []
     if numbers:
@@ -157,8 +157,8 @@ def _count_strays(metadata: Any, content: bytes) -> int:
     used = [(0, len(MAGIC))]
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            part = group.column(place)
+        for index in range(group.num_columns):
+            part = group.column(index)
             start = min(offset for offset in (part.dictionary_page_offset, part.data_page_offset) if offset)
             used.append((start, start + part.total_compressed_size))
     with suppress(ValueError):
@@ -172,8 +172,8 @@ def _statistics(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
     unread: set[str] = set()
     for number, group in inside.groups.items():
         described = inside.metadata.row_group(number)
-        for place in range(described.num_columns):
-            part = described.column(place)
+        for index in range(described.num_columns):
+            part = described.column(index)
             name = part.path_in_schema
             if part.statistics is None:
                 continue
@@ -245,13 +245,13 @@ def _comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 def _cut(end: Any, value: str, *, last: bool) -> int:
     """Return 1 unless an end is the value, or its beginning with the last letter possibly increased by one."""
-    shown = end.decode(errors="replace") if isinstance(end, bytes) else str(end)
-    if shown == value:
+    text = end.decode(errors="replace") if isinstance(end, bytes) else str(end)
+    if text == value:
         return 0
     if last:
-        is_beginning = len(shown) < len(value) and shown[:-1] == value[: len(shown) - 1] and shown > value
+        is_beginning = len(text) < len(value) and text[:-1] == value[: len(text) - 1] and text > value
         return int(not is_beginning)
-    return int(not (shown and value.startswith(shown)))
+    return int(not (text and value.startswith(text)))
 
 
 def _strays(subject: ScannedFile) -> Iterator[Finding]:
@@ -269,7 +269,7 @@ def _strays(subject: ScannedFile) -> Iterator[Finding]:
 
 def _has_indexes(metadata: Any) -> bool:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    parts = [group.column(index) for group in groups for index in range(group.num_columns)]
     return any(part.has_column_index or part.has_offset_index or part.bloom_filter_offset for part in parts)
 
 

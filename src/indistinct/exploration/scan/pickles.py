@@ -85,8 +85,8 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
     recent, numbers, ranges = ["", ""], [0, 0, 0], set()
     calls = end = 0
     last, whole = "", False
-    for count, (code, argument, place) in enumerate(pickletools.genops(content)):
-        end, whole = place or 0, code.name == "STOP"
+    for count, (code, argument, index) in enumerate(pickletools.genops(content)):
+        end, whole = index or 0, code.name == "STOP"
         if count >= MAX_INSTRUCTIONS:
             break
         match code.name:

@@ -60,11 +60,11 @@ def _results(path: str, scan: Scan) -> list[dict[str, Any]]:
     ]
 
 
-def _location(path: str, place: str) -> dict[str, Any]:
+def _location(path: str, location: str) -> dict[str, Any]:
     """Return the location of a finding: a file, and a column or a part of it."""
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}},
-        "logicalLocations": [{"name": place, "kind": "member"}],
+        "logicalLocations": [{"name": location, "kind": "member"}],
     }
 
 
@@ -82,10 +82,10 @@ def _notification(path: str, words: str, level: str) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """Return a path as a relative reference with forward slashes, or a file address where it is absolute."""
-    place = PurePath(path)
-    return place.as_uri() if place.is_absolute() else quote(place.as_posix())
+    pure = PurePath(path)
+    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
 
 
-def _fingerprint(path: str, check: str, place: str) -> str:
+def _fingerprint(path: str, check: str, location: str) -> str:
     """Return an identifier that recognizes a finding in the next scan; it is made of names, not of cells."""
-    return hashlib.sha256("\n".join((PurePath(path).as_posix(), check, place)).encode()).hexdigest()
+    return hashlib.sha256("\n".join((PurePath(path).as_posix(), check, location)).encode()).hexdigest()

@@ -192,9 +192,9 @@ def _unread_tables(content: bytes) -> tuple[NotChecked, ...]:
 
 
 def _not_shown(content: bytes, suffix: str) -> tuple[NotChecked, ...]:
-    shown = "the reader of these files does not show them"
+    reason = "the reader of these files does not show them"
     if suffix == ".sas7bdat":
-        return (NotChecked("rows that were deleted and are still stored, indexes and passwords", shown),)
+        return (NotChecked("rows that were deleted and are still stored, indexes and passwords", reason),)
     if suffix == ".dta" and not content.startswith(STATA_BEGIN):
         return (NotChecked("characteristics, and bytes behind the end", "a file of Stata before version 13"),)
     return ()

@@ -35,16 +35,18 @@ NO_SUGGESTION = Suggestion()
 
 def suggest_roles(table: pa.Table) -> Suggestion:
     """Return the roles that an inspection of a table suggests; none where it cannot be inspected."""
-    places = {_unique_name(table.column_names, place): place for place in range(table.num_columns)}
+    indices = {_unique_name(table.column_names, index): index for index in range(table.num_columns)}
     sample = _draw_rows(table)
     try:
-        inspection = inspect(pa.table([_typed(column) for column in sample.columns], names=list(places)), unique_sets=1)
+        inspection = inspect(
+            pa.table([_typed(column) for column in sample.columns], names=list(indices)), unique_sets=1
+        )
     except IndistinctError:
         return Suggestion()
     pointing = {
-        table.column_names[places[column.name]]: column.reason
+        table.column_names[indices[column.name]]: column.reason
         for column in inspection.columns
-        if _points_at_people(column, table.column(places[column.name]), is_sample=len(sample) < len(table))
+        if _points_at_people(column, table.column(indices[column.name]), is_sample=len(sample) < len(table))
     }
     hierarchies = {column.name: column.hierarchy for column in inspection.columns if column.hierarchy is not None}
     return Suggestion(inspection.schema, hierarchies, pointing)
@@ -85,10 +87,10 @@ def _points_at_people(profile: ColumnProfile, column: pa.ChunkedArray, *, is_sam
     return True
 
 
-def _unique_name(names: list[str], place: int) -> str:
+def _unique_name(names: list[str], index: int) -> str:
     """Return the name of a column, with its number where it has no name or shares it."""
-    name = names[place]
-    return name if name and names.count(name) == 1 else f"{name}_{place}"
+    name = names[index]
+    return name if name and names.count(name) == 1 else f"{name}_{index}"
 
 
 def _draw_rows(table: pa.Table) -> pa.Table:

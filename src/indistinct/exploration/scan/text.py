@@ -42,8 +42,8 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
 
 
 def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
-    for place, name in enumerate(subject.columns):
-        texts = spell_values(subject.table.column(place))
+    for index, name in enumerate(subject.columns):
+        texts = spell_values(subject.table.column(index))
         count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
         if count:
             called = subject.called(name)
@@ -125,11 +125,11 @@ def _broken(name: str) -> InputError:
 
 
 def _header(content: bytes) -> GzipHeader:
-    flags, place, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
+    flags, position, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
     if flags & HAS_EXTRA:
-        place += 2 + int.from_bytes(content[place : place + 2], "little")
+        position += 2 + int.from_bytes(content[position : position + 2], "little")
     if flags & HAS_NAME:
-        name = content[place:].partition(b"\0")[0][:1000]
+        name = content[position:].partition(b"\0")[0][:1000]
     return GzipHeader(name.decode("latin-1"), bool(flags & HAS_COMMENT), any(content[4:8]), 0)
 
 

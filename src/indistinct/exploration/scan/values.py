@@ -54,8 +54,8 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
                 f"all values of column {name!r} of the original",
                 f"{MAX_VALUES_PER_COLUMN:,} of them, evenly chosen, are searched",
             )
-        shown = set(find_values(values, cells))
-        absent = [value for number, value in enumerate(values) if number not in shown]
+        published = set(find_values(values, cells))
+        absent = [value for number, value in enumerate(values) if number not in published]
         found_before: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MAX_BYTES_PER_PART]
@@ -87,14 +87,14 @@ def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
             continue
         values = _candidates(subject.original.data[hidden])
         texts = pa.array([value.decode() for value in values], pa.large_string())
-        for place, name in enumerate(subject.columns):
+        for index, name in enumerate(subject.columns):
             if name == hidden or not len(values):
                 continue
-            shown = spell_values(subject.table.column(place))
-            equal = pc.is_in(shown, value_set=texts)
+            ids = spell_values(subject.table.column(index))
+            equal = pc.is_in(ids, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
             inside = [value for value in values if len(value) >= MIN_BYTES_IN_BINARY]
-            matches = whole or len(find_values(inside, _join_texts([shown]), whole=True))
+            matches = whole or len(find_values(inside, _join_texts([ids]), whole=True))
             if not matches:
                 continue
             as_it_was = name in subject.original.columns and name in subject.expected_columns
@@ -117,7 +117,7 @@ def _candidates(column: pa.ChunkedArray) -> list[bytes]:
     if len(telling) <= MAX_VALUES_PER_COLUMN:
         return telling
     return [
-        telling[place] for place in np.linspace(0, len(telling) - 1, MAX_VALUES_PER_COLUMN, dtype=np.int64).tolist()
+        telling[index] for index in np.linspace(0, len(telling) - 1, MAX_VALUES_PER_COLUMN, dtype=np.int64).tolist()
     ]
 
 
@@ -180,11 +180,11 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
     ahead, compared = set(own), 0
     for begin in range(0, len(content), BLOCK_BYTES):
         block = content[begin : begin + BLOCK_BYTES + width - 1]
-        for place in _alike(block, starts, width):
+        for index in _alike(block, starts, width):
             compared += 1
             if compared > MAX_MATCHES_COMPARED or not ahead:
                 return
-            here = begin + place
+            here = begin + index
             for number in by_start[content[here : here + width]]:
                 value = values[number]
                 if number in ahead and content.startswith(value, here) and (not whole or _alone(content, here, value)):
@@ -204,8 +204,8 @@ def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
     marked = np.zeros(1 << 16, dtype=bool)
     marked[_coarse(starts)] = True
     likely = np.flatnonzero(marked[_coarse(words)])
-    places = np.minimum(np.searchsorted(starts, words[likely]), len(starts) - 1)
-    alike: list[int] = likely[starts[places] == words[likely]].tolist()
+    positions = np.minimum(np.searchsorted(starts, words[likely]), len(starts) - 1)
+    alike: list[int] = likely[starts[positions] == words[likely]].tolist()
     return alike
 
 

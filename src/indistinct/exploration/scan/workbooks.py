@@ -116,11 +116,11 @@ def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance
             strings, sheets, not_shown = (), tuple(_open_sheets(content, entries[CONTENT], name)), OPEN_NOT_SHOWN
     except (ElementTree.ParseError, ValueError, KeyError, IndexError, OverflowError, struct.error):
         raise InputError(f"{name} cannot be read as a workbook", hint="save it again, and scan that") from None
-    shown = [sheet for sheet in sheets if not sheet.hidden and sheet.cells]
-    table = _table(shown[0], name) if shown else None
+    visible = [sheet for sheet in sheets if not sheet.hidden and sheet.cells]
+    table = _table(visible[0], name) if visible else None
     parts = (*(_searched_part(entry, each) for entry, each in entries.items()), *hidden, strays.part())
     book = Workbook(sheets, strings, entries, names)
-    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(shown), strays=strays)
+    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(visible), strays=strays)
 
 
 def _unread(shown: list[ScannedSheet]) -> tuple[NotChecked, ...]:
@@ -232,11 +232,11 @@ def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Scanned
         for number, metadata in enumerate(book.sheets_metadata, start=1):
             rows = book.get_sheet_by_name(metadata.name).to_python()
             cells = {
-                place: {column: spell(cell) for column, cell in enumerate(row, start=1) if cell not in (None, "")}
-                for place, row in enumerate(rows, start=1)
+                index: {column: spell(cell) for column, cell in enumerate(row, start=1) if cell not in (None, "")}
+                for index, row in enumerate(rows, start=1)
             }
             mine = counts if number == 1 else dict.fromkeys(counts, 0)
-            filled = {place: row for place, row in cells.items() if row}
+            filled = {index: row for index, row in cells.items() if row}
             hidden = metadata.visible != type(metadata.visible).Visible
             yield ScannedSheet(number, hidden, filled, frozenset(), hidden_columns=0, **mine)
 
@@ -275,11 +275,11 @@ def _cell(element: ElementTree.Element, strings: tuple[str, ...], used: set[int]
     value = next((part.text for part in element if local(part) == "v"), None)
     if value is None or kind != "s":
         return value
-    place = int(value)
-    if place < 0:
+    index = int(value)
+    if index < 0:
         raise ValueError("a shared text before the first")
-    used.add(place)
-    return strings[place]
+    used.add(index)
+    return strings[index]
 
 
 def _column(reference: str | None, following: int) -> int:
@@ -308,20 +308,20 @@ def _table(sheet: ScannedSheet, name: str) -> pa.Table:
     header = sheet.cells[first]
     if (width + 1) * len(sheet.cells) > MAX_CELLS:
         raise InputError(f"{name} has cells too far apart", hint="save the table alone in a new file")
-    columns = [[sheet.cells[row].get(place) for row in rows] for place in range(1, width + 1)]
-    names = [header.get(place, "") for place in range(1, width + 1)]
+    columns = [[sheet.cells[row].get(index) for row in rows] for index in range(1, width + 1)]
+    names = [header.get(index, "") for index in range(1, width + 1)]
     return pa.table([pa.array(column, pa.string()) for column in columns], names=names)
 
 
 def _searched_part(entry: str, content: bytes) -> FilePart:
     """Return the text of an entry to be searched: that of XML, and UTF-16 text of binary records, as UTF-8."""
-    place = f"the entry {entry}"
+    location = f"the entry {entry}"
     if entry.endswith(XML):
-        return FilePart(place, _words(content))
+        return FilePart(location, _words(content))
     if not entry.endswith(".bin"):
-        return FilePart(place, content, words=False)
+        return FilePart(location, content, words=False)
     even, odd = (content[start:].decode("utf-16-le", errors="ignore") for start in (0, 1))
-    return FilePart(place, (even + "\n" + odd).encode(errors="ignore"), words=False)
+    return FilePart(location, (even + "\n" + odd).encode(errors="ignore"), words=False)
 
 
 def _words(content: bytes) -> bytes:
@@ -400,8 +400,8 @@ def _hidden(subject: ScannedFile) -> Iterator[Finding]:
 def _strings(subject: ScannedFile) -> Iterator[Finding]:
     book: Workbook = subject.file.inside
     used = frozenset[int]().union(*(sheet.strings for sheet in book.sheets))
-    shown = {book.strings[place] for place in used}
-    unused = {text for place, text in enumerate(book.strings) if place not in used and text.strip()} - shown
+    strings = {book.strings[index] for index in used}
+    unused = {text for index, text in enumerate(book.strings) if index not in used and text.strip()} - strings
     if unused:
         yield leak(
             "the shared texts",

@@ -78,12 +78,12 @@ def names_share(texts: Sequence[str], counts: Sequence[int], *, rows: int) -> Pa
 
     `counts` are the rows of each text, and `rows` those of the column.
     """
-    looking = [place for place, text in enumerate(texts) if is_name_like(text)]
+    looking = [index for index, text in enumerate(texts) if is_name_like(text)]
     share = len(looking) / len(texts) if texts else 0.0
     if len(looking) < FEWEST or share < MIN_SHARE_FOR_ROLE:
         return None
-    names = [texts[place] for place in looking]
-    weights = [counts[place] for place in looking]
+    names = [texts[index] for index in looking]
+    weights = [counts[index] for index in looking]
     frequent = sum(w for text, w in zip(names, weights, strict=True) if has_frequent_name(text)) / sum(weights)
     # Several words are a sign of their own; one word is a name only where names that many people have are among them.
     several = [text for text in names if len(_words(text)) > 1 and not _is_eastern(text)]

@@ -63,7 +63,7 @@ def verhoeff(text: str) -> bool:
     product, order = 0, list(range(10))
     for digit in digits_of(text)[::-1]:
         product = _pentagon(product, order[digit])
-        order = [order[place] for place in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)]
+        order = [order[index] for index in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)]
     return product == 0
 
 
@@ -109,7 +109,7 @@ def is_german_insured(text: str) -> bool:
     True
     """
     digits = [*divmod(LETTERS.index(text[0]) + 1, 10), *digits_of(text[1:])]
-    products = [digit * (1 + place % 2) for place, digit in enumerate(digits[:-1])]
+    products = [digit * (1 + index % 2) for index, digit in enumerate(digits[:-1])]
     return sum(sum(divmod(product, 10)) for product in products) % 10 == digits[-1]
 
 
@@ -134,9 +134,9 @@ def is_codice_fiscale(text: str) -> bool:
     >>> is_codice_fiscale("RSSMRA85T10A562S"), is_codice_fiscale("RSSMRA85T10A562T")
     (True, False)
     """
-    places = [int(mark) if mark.isdigit() else LETTERS.index(mark) for mark in text.upper()]
-    total = sum(ODD_ITALIAN[value] for value in places[:15:2]) + sum(places[1:15:2])
-    return total % 26 == places[15]
+    indices = [int(mark) if mark.isdigit() else LETTERS.index(mark) for mark in text.upper()]
+    total = sum(ODD_ITALIAN[value] for value in indices[:15:2]) + sum(indices[1:15:2])
+    return total % 26 == indices[15]
 
 
 def is_dutch_bsn(text: str) -> bool:
@@ -207,7 +207,7 @@ def is_chinese_id(text: str) -> bool:
     >>> is_chinese_id("11010519491231002X")
     True
     """
-    rest = sum(int(digit) * pow(2, 17 - place, 11) for place, digit in enumerate(text[:17])) % 11
+    rest = sum(int(digit) * pow(2, 17 - index, 11) for index, digit in enumerate(text[:17])) % 11
     return _is_day(int(text[6:10]), int(text[10:12]), int(text[12:14])) and CHINESE[rest] == text[17].upper()
 
 

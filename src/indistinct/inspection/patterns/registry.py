@@ -67,16 +67,16 @@ def count_respelled(texts: pa.Array) -> int:
     return len(plain) - pc.count_distinct(plain).as_py()
 
 
-def _is_medical(texts: pa.Array, found: PatternShare) -> bool:
+def _is_medical(texts: pa.Array, share: PatternShare) -> bool:
     """Return whether codes of diagnoses have points where they are taken for such."""
     pointed = pc.mean(pc.match_substring(texts, ".").cast(pa.int8())).as_py()
-    return not found.certain or pointed >= POINTED
+    return not share.certain or pointed >= POINTED
 
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:
     """Return patterns of all texts together: personal names, addresses, free text, or identifiers inside texts."""
-    places = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
-    some, weights = texts.take(pa.array(places)).to_pylist(), counts[places].tolist()
+    positions = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
+    some, weights = texts.take(pa.array(positions)).to_pylist(), counts[positions].tolist()
     kept = [(text.strip(), weight) for text, weight in zip(some, weights, strict=True) if text and text.strip()]
     if not kept:
         return []

@@ -47,20 +47,20 @@ MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
 
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
-    place = Path(path)
+    file = Path(path)
     try:
-        text = read_ordinary(place, most=LARGEST_POLICY).decode("utf-8-sig")
+        text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
     except OSError as error:
         raise PolicyError(
-            f"cannot read the policy {place}: {error.strerror or 'unreadable'}",
+            f"cannot read the policy {file}: {error.strerror or 'unreadable'}",
             hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
         ) from None
     except UnicodeDecodeError:
-        raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
+        raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
     try:
-        return replace(policy_from_toml(text, base=place.parent), name=place.name)
+        return replace(policy_from_toml(text, base=file.parent), name=file.name)
     except PolicyError as error:
-        raise PolicyError(f"{place}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(f"{file}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
 
 
 def policy_from_toml(text: str, *, base: Path) -> Policy:
@@ -165,17 +165,17 @@ def _context(given: Mapping[str, Any], schema: Schema) -> Context:
         return Context(**spelled)
 
 
-def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
+def _database(given: Mapping[str, Any], location: str) -> DatabaseTable | None:
     """Return the table of a database that is read or written, None for a file."""
     path, named = given.get("path"), [key for key in ("table", "query") if key in given]
     if not is_address(path):
         if named:
             raise PolicyError(
-                f"{place} {named[0]}: goes with the address of a database as `path`",
+                f"{location} {named[0]}: goes with the address of a database as `path`",
                 hint='path = "postgresql://host/clinic", table = "clinic.visits"',
             )
         return None
-    with at_place(place):
+    with at_place(location):
         return DatabaseTable(path, given.get("table"), given.get("query"))
 
 
@@ -234,13 +234,13 @@ def _check_size(text: str) -> None:
 def _column(name: str, given: Any) -> dict[str, Any]:
     """Return role and hierarchy of a column; plain text is its role."""
     column = {"role": given} if isinstance(given, str) else given
-    place = f"[columns] {name}"
+    location = f"[columns] {name}"
     if not isinstance(column, dict):
         raise PolicyError(
-            f"{place}: expected a role or a table with one; got {_kind(given)}",
+            f"{location}: expected a role or a table with one; got {_kind(given)}",
             hint=f'{name} = "insensitive" or {name} = {{ role = "quasi" }}',
         )
-    check_keys(column, _kinds("columns"), place, needed=("role",))
+    check_keys(column, _kinds("columns"), location, needed=("role",))
     return column
 
 
@@ -340,24 +340,24 @@ def _kinds(table: str) -> dict[str, ValueKind]:
     return {key: setting.kind for key, setting in settings_of(table).items()}
 
 
-def check_keys(given: Any, known: Mapping[str, ValueKind], place: str, *, needed: tuple[str, ...] = ()) -> None:
+def check_keys(given: Any, known: Mapping[str, ValueKind], location: str, *, needed: tuple[str, ...] = ()) -> None:
     """Raise unless a table has only known keys, each of its type, and all that are needed."""
     for key, value in given.items():
         if key not in known:
             raise PolicyError(
-                f"{place}: unknown key {key!r}",
+                f"{location}: unknown key {key!r}",
                 hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
                 unknown=key,
             )
         if not known[key].accepts(value):
             raise PolicyError(
-                f"{place} {key}: expected {known[key].words}; got {_kind(value)}",
+                f"{location} {key}: expected {known[key].words}; got {_kind(value)}",
                 hint=_how_to_write(key, value, known[key])
                 or "see docs/reference/policy.md, or let `indistinct inspect data.csv -o policy.toml` write a policy",
             )
     for key in needed:
         if key not in given:
-            raise PolicyError(f"{place}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
+            raise PolicyError(f"{location}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
 
 
 def _how_to_write(key: str, value: Any, kind: ValueKind) -> str | None:
@@ -383,14 +383,16 @@ def _kind(value: Any) -> str:
 
 
 @contextmanager
-def at_place(place: str) -> Iterator[None]:
+def at_place(location: str) -> Iterator[None]:
     """Turn any error inside into a `PolicyError` with its place: a bad policy is bad input, not bad usage."""
     try:
         yield
     except PolicyError:
         raise
     except IndistinctError as error:
-        raise PolicyError(f"{place}: {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(
+            f"{location}: {error.message}", hint=error.hint, values=error.values, **error.details
+        ) from None
 
 
 def is_linked_policy(path: object) -> bool:

@@ -36,10 +36,10 @@ def write_policy(
 
     `heading` becomes comments at the top, `notes` one comment above each column that it names.
     """
-    place = Path(path)
-    text = policy_to_toml(rebased(policy, place.parent), heading=heading, notes=notes)
-    write_atomically(place, filled(text), overwrite=overwrite)
-    return place
+    target = Path(path)
+    text = policy_to_toml(rebased(policy, target.parent), heading=heading, notes=notes)
+    write_atomically(target, filled(text), overwrite=overwrite)
+    return target
 
 
 def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str] | None = None) -> str:

@@ -80,15 +80,15 @@ def _query(select: Any, exp: Any) -> Query:
         raise _refusal("FROM anything but one table")
     by = select.args.get("group")
     groups = tuple(_column(each, exp) for each in by.expressions) if by is not None else ()
-    shown = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
-    names = [_column(each, exp) for each in shown if isinstance(each, exp.Column)]
+    expressions = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
+    names = [_column(each, exp) for each in expressions if isinstance(each, exp.Column)]
     for name in names:
         if name not in groups:
             raise InputError(
                 f"column {name!r} is in SELECT without an aggregate",
                 hint=f"add GROUP BY {name}, or ask for COUNT, SUM, AVG, MIN or MAX of it",
             )
-    aggregates = [each for each in shown if not isinstance(each, exp.Column)]
+    aggregates = [each for each in expressions if not isinstance(each, exp.Column)]
     if len(aggregates) != 1:
         raise InputError(
             f"a query has one aggregate; this one has {len(aggregates)}",

@@ -134,10 +134,10 @@ def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
     """Return the minimum, maximum and mean of the known numbers that are allowed, NaN where there are none."""
     assert column.positions is not None  # noqa: S101
     count = len(inside)
-    places = np.where(inside, np.arange(count), count)
-    following = np.append(np.minimum.accumulate(places[::-1])[::-1], count)
-    places = np.where(inside, np.arange(count), -1)
-    before = np.append(np.maximum.accumulate(places), -1) if count else np.array([-1])
+    positions = np.where(inside, np.arange(count), count)
+    following = np.append(np.minimum.accumulate(positions[::-1])[::-1], count)
+    positions = np.where(inside, np.arange(count), -1)
+    before = np.append(np.maximum.accumulate(positions), -1) if count else np.array([-1])
     first, last = following[column.cover.low], before[column.cover.high]
     line = np.append(column.positions, np.nan)
     low = np.where(first <= column.cover.high, line[np.minimum(first, count)], np.inf)
@@ -311,16 +311,16 @@ class PublishedRows:
             return [self.count((box,)) for box in boxes]
         counts: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
         alike: dict[tuple[str, ...], list[int]] = {}
-        for place, box in enumerate(boxes):
-            alike.setdefault(tuple(sorted(box)), []).append(place)
-        for names, places in alike.items():
+        for index, box in enumerate(boxes):
+            alike.setdefault(tuple(sorted(box)), []).append(index)
+        for names, positions in alike.items():
             rows = self.project(names) if names else self
-            if not names or len(places) * len(rows.view.sizes) < MIN_PAIRS_TO_COMPILE:
-                counted = [rows.count((boxes[place],)) for place in places]
+            if not names or len(positions) * len(rows.view.sizes) < MIN_PAIRS_TO_COMPILE:
+                counted = [rows.count((boxes[index],)) for index in positions]
             else:
-                counted = _count_boxes(rows.view, names, [boxes[place] for place in places])
-            for place, each in zip(places, counted, strict=True):
-                counts[place] = each
+                counted = _count_boxes(rows.view, names, [boxes[index] for index in positions])
+            for index, each in zip(positions, counted, strict=True):
+                counts[index] = each
         return counts
 
     def pool(self, boxes: Sequence[Box], target: str | None) -> Pool:

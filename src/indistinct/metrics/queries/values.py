@@ -148,8 +148,8 @@ class ColumnValues:
             return ~self.allowed(same) & self.missing(False)  # type: ignore[operator]
         if self.kind is Kind.TEXT:
             return self._texts(operator, [_text(each) for each in compare.constants])
-        places = [position_of(each, self.kind, self.name) for each in compare.constants]
-        return LineSet(_cuts(operator, places))
+        positions = [position_of(each, self.kind, self.name) for each in compare.constants]
+        return LineSet(_cuts(operator, positions))
 
     def _texts(self, operator: str, constants: list[str]) -> TextSet:
         levels = np.zeros(len(self.texts) + 2, dtype=np.int8)
@@ -160,15 +160,15 @@ class ColumnValues:
             levels[-2] = SOME if wanted - set(self.texts) else NONE
             return TextSet(levels)
         if self.order:
-            known = {text: place for place, text in enumerate(self.order)}
+            known = {text: index for index, text in enumerate(self.order)}
             if any(text not in known for text in constants):
                 raise InputError(
                     f"column {self.name!r} has a declared order that does not contain a constant of the query",
                     hint="compare it with values of that order",
                     values=[text for text in constants if text not in known],
                 )
-            places = np.array([known[text] for text in self.texts], dtype=np.float64)
-            inside = LineSet(_cuts(operator, [float(known[text]) for text in constants])).holds(places)
+            positions = np.array([known[text] for text in self.texts], dtype=np.float64)
+            inside = LineSet(_cuts(operator, [float(known[text]) for text in constants])).holds(positions)
             levels[:-2] = np.where(inside, EVERY, NONE)
         else:
             levels[:-2] = [EVERY if _between(text, operator, constants) else NONE for text in self.texts]
@@ -197,12 +197,12 @@ def position_of(constant: Constant, kind: Kind, name: str) -> float:
     if isinstance(constant, date):
         raise wrong
     try:
-        place = float(constant)
+        value = float(constant)
     except ValueError:
         raise wrong from None
-    if not math.isfinite(place):
+    if not math.isfinite(value):
         raise wrong
-    return place
+    return value
 
 
 def _days(constant: Constant, wrong: InputError) -> float:
@@ -225,11 +225,11 @@ def _text(constant: Constant) -> str:
     return constant.isoformat() if isinstance(constant, date) else str(constant)
 
 
-def _cuts(operator: str, places: list[float]) -> tuple[Cut, ...]:
-    first = places[0]
+def _cuts(operator: str, positions: list[float]) -> tuple[Cut, ...]:
+    first = positions[0]
     match operator:
         case "=" | "IN":
-            return _join_stretches([((place, 0), (place, 1)) for place in places])
+            return _join_stretches([((index, 0), (index, 1)) for index in positions])
         case "<":
             return (FIRST, (first, 0))
         case "<=":
@@ -239,7 +239,7 @@ def _cuts(operator: str, places: list[float]) -> tuple[Cut, ...]:
         case ">=":
             return ((first, 0), LAST)
         case _:
-            return _join_stretches([((first, 0), (places[1], 1))])
+            return _join_stretches([((first, 0), (positions[1], 1))])
 
 
 def _between(text: str, operator: str, constants: list[str]) -> bool:

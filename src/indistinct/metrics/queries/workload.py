@@ -286,19 +286,19 @@ class _CountedValues:
         if distribution == "uniform":
             wanted = max(1, round(share * count))
             first = int(generator.integers(0, count - wanted + 1))
-            places = list(range(first, first + wanted))
+            positions = list(range(first, first + wanted))
         else:
             start = generator.uniform(0, max(1 - share, 0.0))
             first = int(np.searchsorted(self.running, start, "right")) - 1
             last = max(first, int(np.searchsorted(self.running, start + share, "left")) - 1)
-            places = list(range(min(first, count - 1), min(last, count - 1) + 1))
+            positions = list(range(min(first, count - 1), min(last, count - 1) + 1))
         if self.ordered:
-            return Compare(name, "BETWEEN", (_plain(self.values[places[0]]), _plain(self.values[places[-1]])))
+            return Compare(name, "BETWEEN", (_plain(self.values[positions[0]]), _plain(self.values[positions[-1]])))
         if distribution == "uniform":
-            places = sorted(generator.choice(count, size=len(places), replace=False).tolist())
-        if len(places) == 1:
-            return Compare(name, "=", (_plain(self.values[places[0]]),))
-        return Compare(name, "IN", tuple(_plain(self.values[place]) for place in places))
+            positions = sorted(generator.choice(count, size=len(positions), replace=False).tolist())
+        if len(positions) == 1:
+            return Compare(name, "=", (_plain(self.values[positions[0]]),))
+        return Compare(name, "IN", tuple(_plain(self.values[index]) for index in positions))
 
 
 def _plain(value: Any) -> Constant:

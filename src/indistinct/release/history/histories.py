@@ -59,11 +59,11 @@ class Standing:
     def __len__(self) -> int:
         return len(self.people)
 
-    def without(self, held: Mask) -> "Standing":
+    def without(self, withheld: Mask) -> "Standing":
         """Return the release without the marked people."""
         counts = np.diff(self.indptr)
-        classes = self.classes[np.repeat(~held, counts)]
-        return replace(self, people=self.people[~held], indptr=starts_of(counts[~held]), classes=classes)
+        classes = self.classes[np.repeat(~withheld, counts)]
+        return replace(self, people=self.people[~withheld], indptr=starts_of(counts[~withheld]), classes=classes)
 
 
 def standing_of(
@@ -74,10 +74,10 @@ def standing_of(
     known = {domain.column: domain for domain in assignment.domains}
     counted = engine.count(source, Request((*names, *person), domains=known, published=True))
     cells, domains = counted.frequencies, counted.known
-    projected, places = project(cells, names)
+    projected, positions = project(cells, names)
     if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
         raise AssertionError("the cells of a table do not depend on which people have them")
-    class_ids = assignment.class_ids[places].astype(np.int64)
+    class_ids = assignment.class_ids[positions].astype(np.int64)
     kept = class_ids >= 0
     people, ranks = _people(key, [domains[name] for name in person], cells.vectors[kept, len(names) :])
     indptr, classes = class_sets(ranks, class_ids[kept], len(assignment.classes))
@@ -257,50 +257,50 @@ def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) ->
     return company[grouping.group_ids()]
 
 
-def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histories | None = None) -> Codes:
+def people_to_hold_back(new: Standing, earlier: Sequence[Standing], histories: Histories | None = None) -> Codes:
     """Return people to withhold, by index, so that a new release is accepted; a small set, not the smallest.
 
     A person among too few is withheld. Where then too few of a history are missing, others of it are held back
     too, from its largest groups. Which of them is decided by their pseudonyms, and so by nothing that is published.
     """
-    found = found or histories_of(new, earlier)
-    if not found.fresh:
-        return _held_back(found)
-    held = np.zeros(len(new), dtype=bool)
+    histories = histories or histories_of(new, earlier)
+    if not histories.fresh:
+        return _held_back(histories)
+    withheld = np.zeros(len(new), dtype=bool)
     while True:
-        small = found.index[found.small & ~found.left]
+        small = histories.index[histories.small & ~histories.left]
         if not len(small):
-            return np.flatnonzero(held)
-        held[np.flatnonzero(~held)[small]] = True
-        found = histories_of(new.without(held), earlier)
+            return np.flatnonzero(withheld)
+        withheld[np.flatnonzero(~withheld)[small]] = True
+        histories = histories_of(new.without(withheld), earlier)
 
 
-def _held_back(found: Histories) -> Codes:
+def _held_back(histories: Histories) -> Codes:
     """Return the people to withhold, by index in the new release, where that release is not re-measured.
 
     First, everybody whose history with the new release has fewer than k people. Then, where some people of an earlier
     history are missing but fewer than `k_before`, others of it: from its largest new histories as many as leave k in
     each, then whole histories, the smallest first, until `k_before` are missing.
     """
-    sizes = np.bincount(found.now)
-    held = ~found.left & (sizes[found.now] < found.k)
-    missing = np.bincount(found.before, weights=found.left | held).astype(np.int64)
+    sizes = np.bincount(histories.now)
+    withheld = ~histories.left & (sizes[histories.now] < histories.k)
+    missing = np.bincount(histories.before, weights=histories.left | withheld).astype(np.int64)
     wanted = np.zeros(len(missing), dtype=np.int64)
-    wanted[found.before] = found.k_before
+    wanted[histories.before] = histories.k_before
     touched = np.zeros(len(missing), dtype=bool)
-    touched[found.before[~found.left]] = True
+    touched[histories.before[~histories.left]] = True
     short = touched & (missing > 0) & (missing < wanted)
-    rows = np.flatnonzero(short[found.before] & ~found.left & ~held)
-    rows = rows[np.lexsort((rows, found.now[rows], found.before[rows]))]
-    for group in np.split(rows, np.flatnonzero(np.diff(found.before[rows])) + 1) if len(rows) else ():
-        parts = np.split(group, np.flatnonzero(np.diff(found.now[group])) + 1)
-        lacking = int(wanted[found.before[group[0]]] - missing[found.before[group[0]]])
+    rows = np.flatnonzero(short[histories.before] & ~histories.left & ~withheld)
+    rows = rows[np.lexsort((rows, histories.now[rows], histories.before[rows]))]
+    for group in np.split(rows, np.flatnonzero(np.diff(histories.before[rows])) + 1) if len(rows) else ():
+        parts = np.split(group, np.flatnonzero(np.diff(histories.now[group])) + 1)
+        lacking = int(wanted[histories.before[group[0]]] - missing[histories.before[group[0]]])
         for part in sorted(parts, key=len, reverse=True):
-            taken = min(len(part) - int(found.k[part[0]]), lacking)
-            held[part[:taken]] = True
+            taken = min(len(part) - int(histories.k[part[0]]), lacking)
+            withheld[part[:taken]] = True
             lacking -= taken
         for part in sorted(parts, key=len):
             if lacking > 0:
-                lacking -= int((~held[part]).sum())
-                held[part] = True
-    return np.sort(found.index[held])
+                lacking -= int((~withheld[part]).sum())
+                withheld[part] = True
+    return np.sort(histories.index[withheld])

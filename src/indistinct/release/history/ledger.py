@@ -170,27 +170,27 @@ def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
 
     Raises `InputError` for a file that others may read, that is no ledger, or that was changed.
     """
-    place = Path(path)
-    created = create and _create_file(place)
-    _require_private(place)
-    if created or (create and not place.stat().st_size):
-        _create_tables(place)
-    with _reading(place) as connection:
-        form, key = _format(connection, place), _key(connection, place)
-        _require_numbers(connection, place)
+    file = Path(path)
+    created = create and _create_file(file)
+    _require_private(file)
+    if created or (create and not file.stat().st_size):
+        _create_tables(file)
+    with _reading(file) as connection:
+        form, key = _format(connection, file), _key(connection, file)
+        _require_numbers(connection, file)
         entries = []
         for number, token, about, content, sealed, published in connection.execute(RELEASES):
-            _require_seal(sealed, _seal(key, form, token, about, content), place, number)
+            _require_seal(sealed, _seal(key, form, token, about, content), file, number)
             document = json.loads(about)
             head = {"k": _k_of(document), "fresh": False} if form == FIRST_FORMAT else head_of(content)
             entries.append(_entry(number, document, head, published=bool(published)))
-    return Ledger(place, key, tuple(entries))
+    return Ledger(file, key, tuple(entries))
 
 
-def _require_numbers(connection: sqlite3.Connection, place: Path) -> None:
+def _require_numbers(connection: sqlite3.Connection, path: Path) -> None:
     """Raise if the number of a release was changed, or an entry refers to a release that does not exist."""
     if connection.execute(STRANGE_NUMBERS).fetchone()[0]:
-        raise _broken(place, "the number of a release was changed")
+        raise _broken(path, "the number of a release was changed")
 
 
 def standings(ledger: Ledger) -> list[Standing]:
@@ -286,8 +286,8 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
 @contextmanager
 def reserve(path: str | Path) -> Iterator[None]:
     """Wait until no other run compares with a ledger and publishes."""
-    place = Path(path)
-    with turn(place.with_name(f".{place.name}.lock")):
+    file = Path(path)
+    with turn(file.with_name(f".{file.name}.lock")):
         yield
 
 
@@ -426,8 +426,8 @@ def _seal(key: bytes, form: int, token: str, about: str, content: bytes) -> byte
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
-def _require_seal(found: bytes, expected: bytes, path: Path, number: int) -> None:
-    if not hmac.compare_digest(found, expected):
+def _require_seal(content: bytes, expected: bytes, path: Path, number: int) -> None:
+    if not hmac.compare_digest(content, expected):
         raise _broken(path, f"release {number} was changed, or belongs to another key")
 
 
@@ -453,8 +453,8 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        place = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+        address = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
             # What is forgotten is overwritten, nothing goes to other files than the journal, and what a file brings
             # along is not run.
             for setting in SETTINGS:

@@ -229,38 +229,38 @@ def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: P
 
 
 def hold_people_back(
-    found: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
+    fitted: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
 ) -> tuple[Fit, Publication]:
     """Withhold the people who would have too few candidates compared with earlier releases.
 
     `prepare` makes a job of a source from which a number of people were withheld. Where it suppresses more for that,
     more are held back.
     """
-    held = 0
+    withheld = 0
     while more := _people_held_back(job, earlier):
-        held += more[1]
-        found, job = prepare(more[0], held)
-    if not held:
-        return found, job
+        withheld += more[1]
+        fitted, job = prepare(more[0], withheld)
+    if not withheld:
+        return fitted, job
     warning = Sentence(
         "{people_held:person was|people were} withheld: compared with earlier releases, they or the people without "
         "them would have been among too few; they count as if they were not in the original",
-        people_held=held,
+        people_held=withheld,
     )
-    return found, replace(job, warnings=(*job.warnings, warning))
+    return fitted, replace(job, warnings=(*job.warnings, warning))
 
 
-def held_within(held: int, allowed: int, members: int) -> int:
-    """Return how many people may still be suppressed after `held` were withheld; raise where it is too many."""
-    if held > allowed:
-        share = share_above(held, members)
+def held_within(withheld: int, allowed: int, members: int) -> int:
+    """Return how many people may still be suppressed after `withheld` were withheld; raise where it is too many."""
+    if withheld > allowed:
+        share = share_above(withheld, members)
         raise InfeasibleError(
-            f"{held:,} of {count_unit(members, 'people')} would be withheld because of earlier releases; "
+            f"{withheld:,} of {count_unit(members, 'people')} would be withheld because of earlier releases; "
             f"{allowed:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; coarser classes need fewer",
             feasible=Feasible(share=share),
         )
-    return allowed - held
+    return allowed - withheld
 
 
 def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source, int] | None:
@@ -274,11 +274,11 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
         )
     ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
     _, standing, before = _standings(job, earlier, ledger)
-    held = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
-    if len(held) in (0, len(standing)):  # without anybody left the comparison says why
+    withheld = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
+    if len(withheld) in (0, len(standing)):  # without anybody left the comparison says why
         return None
-    rows = rows_of_people(job.source, standing.people[held], schema=job.schema, key=earlier.key)
-    return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(held)
+    rows = rows_of_people(job.source, standing.people[withheld], schema=job.schema, key=earlier.key)
+    return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(withheld)
 
 
 def _standings(
@@ -315,57 +315,57 @@ def _require_same_people(new: Standing, old: Standing) -> None:
             )
 
 
-def _cautions(new: Standing, model: Model, found: Overlap) -> list[str]:
+def _cautions(new: Standing, model: Model, overlap: Overlap) -> list[str]:
     """Return warnings on the limits of the comparison."""
-    warnings = [] if found.shared_people else [NOBODY]
-    if found.shared_people and found.k <= 1:
+    warnings = [] if overlap.shared_people else [NOBODY]
+    if overlap.shared_people and overlap.k <= 1:
         warnings.append(NO_SIZE)
     if new.fresh:
         warnings.append(FRESH)
     if any(part.keys != ((PERSON,),) for part in model.parts()):
         warnings.append(ONLY_SIZES)
-    if found.people_before:
+    if overlap.people_before:
         warnings.append(
             Sentence(
                 "{people_before:person of earlier releases shares|people of earlier releases share} their history with "
                 "fewer than was promised, since a release that was accepted all the same; this one says nothing more "
                 "of them",
-                people_before=found.people_before,
+                people_before=overlap.people_before,
             )
         )
     return warnings
 
 
-def _broken(found: Overlap) -> list[str]:
+def _broken(overlap: Overlap) -> list[str]:
     """Return in words what all releases together make too small."""
-    if not found.people_below:
+    if not overlap.people_below:
         return []
-    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    what = "the earlier release" if overlap.releases == 1 else f"{overlap.releases:,} earlier releases"
     return [
         Sentence(
             f"together with {what} {{people_below:person shares|people share}} their history of classes with fewer "
-            f"than {found.k:,}: {{people_joined:is|are}} in this release alone, {{people_left}} in earlier ones alone, "
-            "and {people_other} in both, in other company; the smallest history has {people_smallest}",
-            people_below=found.people_below,
-            people_joined=found.people_joined,
-            people_left=found.people_left,
-            people_other=found.people_below - found.people_joined - found.people_left,
-            people_smallest=found.smallest_history,
+            f"than {overlap.k:,}: {{people_joined:is|are}} in this release alone, {{people_left}} in earlier ones "
+            "alone, and {people_other} in both, in other company; the smallest history has {people_smallest}",
+            people_below=overlap.people_below,
+            people_joined=overlap.people_joined,
+            people_left=overlap.people_left,
+            people_other=overlap.people_below - overlap.people_joined - overlap.people_left,
+            people_smallest=overlap.smallest_history,
         )
     ]
 
 
-def _refusal(broken: Sequence[str], found: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
-    held = len(people_to_hold_back(new, before))
-    would_do = f"leaving out {plural(held, 'person', 'people')} of {len(new):,} would do "
+def _refusal(broken: Sequence[str], overlap: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
+    withheld = len(people_to_hold_back(new, before))
+    would_do = f"leaving out {plural(withheld, 'person', 'people')} of {len(new):,} would do "
     would_do += "(`hold_back`, or --hold-back, of `apply`)"
-    would_do = would_do if held < len(new) else "no person of this release would be left"
+    would_do = would_do if withheld < len(new) else "no person of this release would be left"
     return VerificationError(
         "; ".join(broken),
         hint=f"publish by the recoding of the earlier releases (`apply`), in coarser classes; hold people back until "
-        f"{found.k:,} of them join or leave a class together: {would_do}; or declare columns `fresh` (--fresh) that "
+        f"{overlap.k:,} of them join or leave a class together: {would_do}; or declare columns `fresh` (--fresh) that "
         "are measured anew each time. `accept_overlap` (--accept-overlap) publishes it all the same, with a warning in "
         "the certificate. Only sizes were compared: models of sensitive values are judged on the new release alone",
-        overlap=found,
-        hold_back=held,
+        overlap=overlap,
+        hold_back=withheld,
     )

@@ -59,10 +59,10 @@ def linked_rows(
     """
     cells = counted.frequencies
     codes = {name: cells.vectors[:, cells.names.index(name)] for name in pseudonyms}
-    shown = bool(schema.person) and set(schema.person) <= set(pseudonyms)
-    persons = _numbers([codes[name] for name in schema.person]) if shown else None
+    with_persons = bool(schema.person) and set(schema.person) <= set(pseudonyms)
+    persons = _numbers([codes[name] for name in schema.person]) if with_persons else None
     for name in pseudonyms:
-        if not (shown and name in schema.person):
+        if not (with_persons and name in schema.person):
             problem = _problem(name, codes[name], cells.counts, persons, missing=counted.known[name].missing)
             if problem is not None:
                 return Linked(problem)

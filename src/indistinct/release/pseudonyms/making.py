@@ -217,13 +217,13 @@ def _long_enough(content: bytes, what: str) -> bytes:
 
 def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
     """Add identifiers to an assignment's columns; a sink replaces them by pseudonyms."""
-    shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
-    if not shown:
+    pseudonymous, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
+    if not pseudonymous:
         return assignment
     layout.structure.require_classes(in_buckets())
     (outputs,) = layout.tables[MAIN].slices
-    roles = replace(layout.schema, identifiers=tuple(output.name for output in shown))
-    tables = {**layout.tables, MAIN: OutputTable(((*shown, *outputs),))}
+    roles = replace(layout.schema, identifiers=tuple(output.name for output in pseudonymous))
+    tables = {**layout.tables, MAIN: OutputTable(((*pseudonymous, *outputs),))}
     return replace(assignment, layout=replace(layout, tables=tables, schema=roles))
 
 
@@ -253,9 +253,9 @@ class PseudonymSink:
         self.sink.accept(name, map(self._replace_identifiers, batches) if name == MAIN else batches)
 
     def _replace_identifiers(self, table: pa.Table) -> pa.Table:
-        for place, name in enumerate(table.column_names):
+        for index, name in enumerate(table.column_names):
             if name in self.keys:
-                table = table.set_column(place, name, _pseudonyms(name, table[name], self.keys[name]))
+                table = table.set_column(index, name, _pseudonyms(name, table[name], self.keys[name]))
         return table
 
 

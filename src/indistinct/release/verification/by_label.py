@@ -62,8 +62,8 @@ def classes_by_label(
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
-    shown = open_source(published)[1]
-    groups = groups_of(shown, [name for each in columns for name in output_names(shown.columns, each.name, schema)])
+    release = open_source(published)[1]
+    groups = groups_of(release, [name for each in columns for name in output_names(release.columns, each.name, schema)])
     read, cells = read_columns(groups.table, columns, schema), counted.frequencies
     shows = read_back(groups.table, columns, frequencies=cells, schema=schema, counts=groups.counts, read=read)
     class_ids = classes_of_cells(cells, cover_of_read(read, columns))

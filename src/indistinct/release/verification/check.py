@@ -126,14 +126,16 @@ class Check:
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
         schema, evidence = self._evidence(sources, whole or sources, rows=rows, coarse=coarse)
-        shown: tuple[str, ...] = ()
+        pseudonyms: tuple[str, ...] = ()
         if rows:
-            shown, linked = self._linked(sources[MAIN], schema)
+            pseudonyms, linked = self._linked(sources[MAIN], schema)
             strange = not_transformed(self.engine, whole or sources, self.transformations, structure=self.structure)
             evidence = replace(evidence, linked=linked, not_transformed=strange)
         evidence = replace(evidence, transformed=bool(self.transformations), compared=self.compared)
         columns = {name: source.columns for name, source in sources.items()}
-        appearance = appearance_of(self.schema, columns, self.structure, pseudonyms=shown if rows else self.pseudonyms)
+        appearance = appearance_of(
+            self.schema, columns, self.structure, pseudonyms=pseudonyms if rows else self.pseudonyms
+        )
         appearance = replace(appearance, foreign_certificate=foreign_certificate)
         certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about)
         _log(certificate)
@@ -268,8 +270,8 @@ class Check:
 
     def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
         """Return the keys of the model that a table shows, including people if it has their pseudonyms."""
-        shown = {*columns, *([PERSON] if people else [])}
-        return [key for key in self.model.keys if all(name in shown for name in key)]
+        available = {*columns, *([PERSON] if people else [])}
+        return [key for key in self.model.keys if all(name in available for name in key)]
 
     def _linked(self, main: Source, schema: Schema) -> tuple[tuple[str, ...], Linked | None]:
         """Return the pseudonyms that a table shows, and what they link."""
@@ -280,8 +282,8 @@ class Check:
         keys, person = self._shown_keys(main.columns, people=people), self.schema.person if people else ()
         request = Request((*schema.quasi, *names), tuple(keys), self._orders(keys), person=person, published=True)
         counted = self.engine.count(main, request)
-        shown = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
-        return shown, linked_rows(
+        pseudonymous = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
+        return pseudonymous, linked_rows(
             counted,
             schema.quasi,
             names,

@@ -48,14 +48,14 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
     return replace(schema, identifiers=(), person=(), quasi=quasi)
 
 
-def columns_by_quasi(schema: Schema, shown: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def columns_by_quasi(schema: Schema, published: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the published columns of each quasi-identifier: one, one with a mean, or two bounds.
 
     >>> columns_by_quasi(Schema(quasi=["age", "sex"]), ["age_min", "age_max", "sex"])
     {'age': ('age_min', 'age_max'), 'sex': ('sex',)}
     """
     ends = ("", *COMPANIONS, *BOUNDS)
-    names = {name: dict.fromkeys(name + end for end in ends if name + end in shown) for name in schema.quasi}
+    names = {name: dict.fromkeys(name + end for end in ends if name + end in published) for name in schema.quasi}
     return {name: tuple(n for n in own if n == name or n not in schema.quasi) for name, own in names.items()}
 
 
@@ -489,9 +489,9 @@ def class_index(assignment: Assignment, other: Assignment) -> Codes:
     """Return the class of another assignment that shows what each class of an assignment shows, -1 where none does."""
     columns = []
     for mine, theirs in zip(_generalized_outputs(assignment), _generalized_outputs(other), strict=True):
-        shown = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
-        codes = pa.concat_arrays(shown).dictionary_encode(null_encoding="encode").indices.to_numpy()
-        columns.append((codes[: len(shown[0])], codes[len(shown[0]) :]))
+        values = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
+        codes = pa.concat_arrays(values).dictionary_encode(null_encoding="encode").indices.to_numpy()
+        columns.append((codes[: len(values[0])], codes[len(values[0]) :]))
     return _index(columns, classes=len(assignment.classes))
 
 

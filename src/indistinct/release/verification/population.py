@@ -174,9 +174,9 @@ def count_beside(others: Source | None, engine: Engine, source: Source, *, reque
 
 
 def _require_columns(population: Source | None, schema: Schema) -> None:
-    shown = schema.quasi if population is None else population.columns
+    names = schema.quasi if population is None else population.columns
     for name in schema.quasi:
-        if name not in shown:
+        if name not in names:
             raise InputError(
                 f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
             )
@@ -197,7 +197,7 @@ def beside_population(counted: Counted, others: Source | None, engine: Engine, s
     return replace(counted, frequencies=frequencies, population=cells)
 
 
-def fit_beside(found: Fit, population: Population) -> Fit:
+def fit_beside(fitted: Fit, population: Population) -> Fit:
     """Count, for each class, the people of the population that the recoding maps to it.
 
     A person whose values no row has is counted at one of the cells that share their class.
@@ -205,27 +205,27 @@ def fit_beside(found: Fit, population: Population) -> Fit:
     if population.recoding is None:
         raise AssertionError("people are sent to classes by a recoding")
     others = fit(population.engine, population.source, population.recoding, keys=population.keys)
-    mine, theirs = found.assignment, others.assignment
+    mine, theirs = fitted.assignment, others.assignment
     index = class_index(theirs, mine)
     class_ids = np.append(index, -1)[theirs.class_ids]  # the last entry is that of class -1
     first = np.full(len(mine.classes) + 1, -1, dtype=np.int32)
     cells = np.flatnonzero(mine.class_ids >= 0)[::-1]
     first[mine.class_ids[cells]] = cells
     people = people_of_cells(others.counted.frequencies).regroup(
-        first[class_ids].astype(np.int32), len(found.counted.frequencies)
+        first[class_ids].astype(np.int32), len(fitted.counted.frequencies)
     )
-    classes = found.counted.frequencies.classes
+    classes = fitted.counted.frequencies.classes
     known = replace(classes, histograms={**classes.histograms, (POPULATION,): people})
-    frequencies = replace(found.counted.frequencies, classes=known)
-    counted = replace(found.counted, frequencies=frequencies)
-    return replace(found, counted=counted, assignment=assign(frequencies, found.recoding, without=found.without))
+    frequencies = replace(fitted.counted.frequencies, classes=known)
+    counted = replace(fitted.counted, frequencies=frequencies)
+    return replace(fitted, counted=counted, assignment=assign(frequencies, fitted.recoding, without=fitted.without))
 
 
 def _by_recoding(cells: FrequencySet, assignment: Assignment, published: Counted) -> PopulationByClass:
     index = matched_classes(published, assignment) if len(published.frequencies) else np.zeros(0, dtype=np.int64)
     class_of = np.full(len(assignment.classes) + 1, -1, dtype=np.int32)
-    shown = np.flatnonzero(index >= 0)
-    class_of[index[shown]] = shown
+    classes = np.flatnonzero(index >= 0)
+    class_of[index[classes]] = classes
     class_ids = class_of[assignment.class_ids]  # the last entry is that of class -1
     kept = np.flatnonzero(class_ids >= 0)
     return _summed(cells, kept, class_ids[kept], classes=len(published.frequencies))

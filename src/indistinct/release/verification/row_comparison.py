@@ -55,9 +55,9 @@ def compare_rows(
     row, all rows are compared without it. `lenient` says that the release is a file without types.
     """
     release, table = published[1], original[1]
-    shown = [name for name in (*schema.sensitive, *schema.insensitive) if name in release.columns]
-    names = tuple(name for name in shown if name in table.columns)
-    unknown = tuple(name for name in shown if name not in table.columns)
+    published_names = [name for name in (*schema.sensitive, *schema.insensitive) if name in release.columns]
+    names = tuple(name for name in published_names if name in table.columns)
+    unknown = tuple(name for name in published_names if name not in table.columns)
     try:
         sides = _sides(published, original, schema, recoding, hierarchies or {})
         forms = {name: _form(name, release, table, lenient=lenient) for name in names}

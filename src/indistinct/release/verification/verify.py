@@ -61,8 +61,8 @@ def verify(
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    shown = evidence.linked is not None and evidence.linked.shared is not None
-    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
+    with_people = evidence.linked is not None and evidence.linked.shared is not None
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=with_people)
     hidden = evidence.hidden_warnings(key for part in model.parts() for key in part.table_keys)
     warnings = (*shows.warnings, *hidden, *(warning for _, several in judged.parts for warning in several))
     warnings += (*about_people, *_warnings(evidence, model, verdicts))
@@ -100,9 +100,9 @@ def verify(
 
 def judge_classes(evidence: Evidence, model: Model) -> JudgedClasses:
     """Judge the counted classes by each part of a model."""
-    said, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
+    judgements, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
-    return JudgedClasses(len(sizes), int(sizes.min()) if len(sizes) else 0, tuple(said))
+    return JudgedClasses(len(sizes), int(sizes.min()) if len(sizes) else 0, tuple(judgements))
 
 
 def add_judged(model: Model, one: JudgedClasses, two: JudgedClasses) -> JudgedClasses:

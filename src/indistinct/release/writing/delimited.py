@@ -218,10 +218,10 @@ class LineFormat:
     whole: bool = False
 
 
-def write_delimited(batches: Iterable[pa.Table], place: Path, writing: Writing, *, delimiter: str) -> None:
+def write_delimited(batches: Iterable[pa.Table], path: Path, writing: Writing, *, delimiter: str) -> None:
     """Write a table, given in batches, with its header to a file; `delimiter` is what its suffix says."""
     mark = writing.delimiter or delimiter
-    with place.open("wb") as file:
+    with path.open("wb") as file:
         file.write(writing.prefix)
         for index, table in enumerate(batches):
             if not index:

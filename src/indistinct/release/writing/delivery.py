@@ -57,9 +57,9 @@ def delivered(
     return result
 
 
-def _put_together(found: Remote, files: Sequence[Path], parent: str) -> None:
+def _put_together(remote_file: Remote, files: Sequence[Path], parent: str) -> None:
     """Upload files under temporary names, compare them with what was sent, and give them their names, the seal last."""
-    system, token = found.system, secrets.token_hex(8)
+    system, token = remote_file.system, secrets.token_hex(8)
     temporary = {file: f"{parent}/.{file.name}.{token}.tmp" for file in files}
     targets = {file: f"{parent}/{file.name}" for file in files}
     moved: list[str] = []
@@ -67,13 +67,13 @@ def _put_together(found: Remote, files: Sequence[Path], parent: str) -> None:
     try:
         for file, name in temporary.items():
             system.put_file(str(file), name)
-            _compare(found._replace(path=name), file)
+            _compare(remote_file._replace(path=name), file)
         if replaced[files[-1]]:
             system.rm_file(targets[files[-1]])
         for file, name in temporary.items():
             if not replaced[file]:
                 moved.append(targets[file])
-            _move(found, name, targets[file])
+            _move(remote_file, name, targets[file])
     except BaseException:
         for name in (*temporary.values(), *moved):
             with suppress(Exception):
@@ -81,20 +81,20 @@ def _put_together(found: Remote, files: Sequence[Path], parent: str) -> None:
         raise
 
 
-def _move(found: Remote, name: str, target: str) -> None:
+def _move(remote_file: Remote, name: str, target: str) -> None:
     try:
-        found.system.mv(name, target)
+        remote_file.system.mv(name, target)
     except Exception:
-        if not found.system.exists(target):
+        if not remote_file.system.exists(target):
             raise
-        found.system.rm_file(target)
-        found.system.mv(name, target)
+        remote_file.system.rm_file(target)
+        remote_file.system.mv(name, target)
 
 
-def _compare(found: Remote, file: Path) -> None:
+def _compare(target: Remote, file: Path) -> None:
     """Raise `OutputError` unless a file arrived unchanged."""
     sent = hashlib.sha256()
-    with found.system.open(found.path, "rb") as opened:
+    with target.system.open(target.path, "rb") as opened:
         while block := opened.read(BLOCK):
             sent.update(block)
     with file.open("rb") as here:

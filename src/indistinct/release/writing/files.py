@@ -239,8 +239,8 @@ def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
     """
     try:
         digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
-        places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
-        return [place for place, digest in places.items() if place.exists() and digest_of(place) == digest]
+        digest_by_path = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
+        return [path for path, digest in digest_by_path.items() if path.exists() and digest_of(path) == digest]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 

@@ -54,9 +54,9 @@ def producer_for(
     return partial(_fill, write, batches, writing)
 
 
-def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, place: Path) -> None:
+def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, path: Path) -> None:
     try:
-        write(map(partial(publishable, labels=writing.labels), batches), place, writing)
+        write(map(partial(publishable, labels=writing.labels), batches), path, writing)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise OutputError(
             "the table holds a column of a type that this format cannot write",
@@ -80,8 +80,8 @@ def _in_order(array: pa.DictionaryArray, order: tuple[str, ...]) -> pa.Dictionar
     if not set(values) <= set(order):
         return array
     kept = [text for text in order if text in set(values)]
-    places = pa.array([kept.index(text) for text in values], pa.int32())
-    return pa.DictionaryArray.from_arrays(places.take(array.indices), pa.array(kept, pa.string()), ordered=True)
+    indices = pa.array([kept.index(text) for text in values], pa.int32())
+    return pa.DictionaryArray.from_arrays(indices.take(array.indices), pa.array(kept, pa.string()), ordered=True)
 
 
 def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -92,7 +92,7 @@ def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([compact(column, ascending=True)])
 
 
-def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) -> None:
+def write_parquet(batches: Iterator[pa.Table], path: Path, writing: Writing) -> None:
     """Write a Parquet file without an Arrow schema: every reader then sees text, not categories.
 
     Where columns were categories or durations, or have a time zone, a schema says so, and nothing else.
@@ -110,7 +110,7 @@ def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) ->
     options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
     options |= {"write_statistics": measured or False, "use_dictionary": coded or False}
     described = _schema_told(first.schema, writing.labels)
-    with pq.ParquetWriter(place, schema, **options) as writer:
+    with pq.ParquetWriter(path, schema, **options) as writer:
         if described is not None:
             writer.add_key_value_metadata({"ARROW:schema": b64encode(described.serialize()).decode("ascii")})
         typed = (table.cast(schema) for table in chain([first], batches))
@@ -129,17 +129,17 @@ def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, Col
 
     Batches may have any size. As groups they would tell in which parts the table was made.
     """
-    parts, held, some = list[pa.Table](), 0, False
+    parts, rows_held, some = list[pa.Table](), 0, False
     for batch in batches:
         start = 0
-        while held + len(batch) - start >= rows:
-            parts.append(batch.slice(start, rows - held))
+        while rows_held + len(batch) - start >= rows:
+            parts.append(batch.slice(start, rows - rows_held))
             yield _as_one(parts, labels)
-            start, parts, held, some = start + rows - held, [], 0, True
+            start, parts, rows_held, some = start + rows - rows_held, [], 0, True
         if start < len(batch) or not (parts or some):
             parts.append(batch.slice(start))
-            held += len(batch) - start
-    if parts and (held or not some):
+            rows_held += len(batch) - start
+    if parts and (rows_held or not some):
         yield _as_one(parts, labels)
 
 
@@ -170,12 +170,12 @@ def _hardly_repeats(column: pa.ChunkedArray, rows: int) -> bool:
     return values > FEW and groups * values * REPEATED > len(column)
 
 
-def write_arrow(batches: Iterator[pa.Table], place: Path, writing: Writing) -> None:
+def write_arrow(batches: Iterator[pa.Table], path: Path, writing: Writing) -> None:
     """Write an Arrow IPC file, which is also what Feather (version 2) is."""
     first = _cleared(next(batches))
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with (
-        pa.OSFile(str(place), "wb") as file,
+        pa.OSFile(str(path), "wb") as file,
         pa.ipc.new_file(file, first.schema, options=options) as writer,
     ):
         for table in chain([first], map(_cleared, batches)):
@@ -287,8 +287,8 @@ def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.
     with csv.open_csv(source(), parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True)) as opened:
         names = opened.schema.names
         alone = len(names) == 1  # an empty field would be a blank line: missing is `""` as well
-    places = [names.index(name) for name in columns]
-    quick = None if isinstance(file, pa.Buffer) else _in_one_pass(file, places, width=len(names), mark=mark)
+    indices = [names.index(name) for name in columns]
+    quick = None if isinstance(file, pa.Buffer) else _in_one_pass(file, indices, width=len(names), mark=mark)
     if quick is not None:
         return pa.table(quick, names=list(columns))
     convert = csv.ConvertOptions(
@@ -308,13 +308,13 @@ def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.
         return csv.read_csv(source(), read_options=blocks, parse_options=parse, convert_options=convert)
 
 
-def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
+def _in_one_pass(file: Path, indices: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
     """Read columns of a large, plain file in one pass; None unless its header is one line without quotes."""
     with file.open("rb") as opened:
         header = opened.readline(LONGEST_LINE)
     if b'"' in header or b"\r" in header or header.count(mark.encode()) != width - 1:
         return None
-    return read_fields(file, places, width=width, delimiter=mark, begin=len(header))
+    return read_fields(file, indices, width=width, delimiter=mark, begin=len(header))
 
 
 def read_batches(files: Sequence[Path]) -> Iterator[pa.Table]:

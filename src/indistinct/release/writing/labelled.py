@@ -83,7 +83,7 @@ class _LabeledColumn:
     whole: bool = False
 
 
-def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *, suffix: str) -> None:
+def write_labelled(batches: Iterator[pa.Table], path: Path, writing: Writing, *, suffix: str) -> None:
     """Write a table, all of it at once, as a file of a statistics program."""
     program = PROGRAMS[suffix]
     package = statistics_package(f"a file of {program.name}")
@@ -102,7 +102,7 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
     if program.name == "SPSS":
         options["variable_format"] = {name: "F12.0" for name, each in columns.items() if each.whole}
     try:
-        getattr(package, program.write)(frame, str(place), **options)
+        getattr(package, program.write)(frame, str(path), **options)
     except (IndistinctError, MemoryError):
         raise
     except Exception:  # noqa: BLE001 (its errors are of many types, and may quote cells)

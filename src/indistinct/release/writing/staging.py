@@ -133,8 +133,8 @@ def _remove_abandoned(target: Path) -> None:
         if not path.is_dir() or path.is_symlink():
             remove_unlocked(path)
             continue
-        with hold_unlocked(path / LOCK) as held:
-            if held:
+        with hold_unlocked(path / LOCK) as unlocked:
+            if unlocked:
                 _discard(path)
 
 

@@ -57,9 +57,9 @@ PARTS = {
 SHEET = "xl/worksheets/sheet1.xml"
 
 
-def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) -> None:
+def write_workbook(batches: Iterator[pa.Table], path: Path, _writing: Writing) -> None:
     """Write a table, given in batches, as the only sheet of a workbook."""
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for name, text in PARTS.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), HEAD + text, zipfile.ZIP_DEFLATED)
         entry = zipfile.ZipInfo(SHEET, EPOCH)

@@ -149,8 +149,8 @@ def population_of(table: pa.Table, schema: Schema) -> pa.Table:
     """Return a population that contains a table: its rows two to four times, and new combinations of values."""
     rows = list(range(table.num_rows))
     anew = table
-    for place, name in enumerate(schema.quasi):
-        shift = 3 * place + 1
+    for index, name in enumerate(schema.quasi):
+        shift = 3 * index + 1
         anew = anew.set_column(
             anew.column_names.index(name), name, table[name].take(pa.array(rows[shift:] + rows[:shift]))
         )
@@ -219,9 +219,9 @@ def _table(
     dice = random.Random(21)  # noqa: S311
     diseases = ["influenza", "HIV/AIDS", "gastritis", "ulcer, peptic", "Köpfchenweh", None]
     columns = {
-        "name": [f"person {place // 2} 人" for place in range(ROWS)],
+        "name": [f"person {index // 2} 人" for index in range(ROWS)],
         **quasi,
-        "disease": [diseases[place % 6] if place < 6 else dice.choice(diseases) for place in range(ROWS)],
+        "disease": [diseases[index % 6] if index < 6 else dice.choice(diseases) for index in range(ROWS)],
         "note": [dice.choice(["first", "sec\nond", '"third"', None]) for _ in range(ROWS)],
         "key": dice.sample(range(1000, 9999), ROWS),
     }

@@ -50,9 +50,9 @@ def stands_for(
     return _within(shown.removesuffix(f" or {MISSING}"), original, order)
 
 
-def members(shown: str) -> list[tuple[str, bool]]:
+def members(text: str) -> list[tuple[str, bool]]:
     """Return the members of a published set, each with whether it was quoted."""
-    matches = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', shown[1:-1])
+    matches = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', text[1:-1])
     return [
         (quoted.replace('""', '"'), True) if quoted is not None else (plain.strip(), False)
         for quoted, plain in (match.groups() for match in matches)

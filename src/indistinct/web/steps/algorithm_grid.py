@@ -137,8 +137,8 @@ def begin_comparing(screen: Screen) -> None:
             hint=f"compare at most {MAX_POINTS} at once",
         )
 
-    def then(found: AlgorithmGrid) -> None:
-        session.keep(COMPARED, found, rests_on=grid_job(policy))
+    def then(grid: AlgorithmGrid) -> None:
+        session.keep(COMPARED, grid, rests_on=grid_job(policy))
 
     session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
 
@@ -148,15 +148,15 @@ def grid_job(policy: Policy) -> Policy | None:
     return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 
-def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
+def _draw_found(screen: Screen, grid: AlgorithmGrid) -> None:
     fresh = screen.session.is_fresh(COMPARED, grid_job(screen.policy))
     if not fresh:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")
-    trials = plain_trials(found)
-    metrics = list(found.comparison.metrics)
+    trials = plain_trials(grid)
+    metrics = list(grid.comparison.metrics)
     counts = ("k", "suppressed", "classes", "smallest", "highest risk", *map(Own, metrics), "seconds")
     rows: list[list[Entry]] = []
-    for place, trial in enumerate(trials):
+    for index, trial in enumerate(trials):
         done = trial["state"] == "done"
         rows.append(
             [
@@ -168,7 +168,7 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
                 f"{trial['seconds']:.1f}",
                 Pick(
                     "Choose",
-                    str(place),
+                    str(index),
                     f"Choose {trial['algorithm']} with k = {trial['k']}",
                     not fresh or screen.cannot_begin(),
                 )
@@ -176,20 +176,20 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
                 else f"{trial['state']}: {trial['reason']}",
             ]
         )
-    best = [place for place, trial in enumerate(trials) if trial["best"]]
+    best = [index for index, trial in enumerate(trials) if trial["best"]]
     markup = table_html("What each would give", ("algorithm", *counts, "choose"), rows, right=counts, marked=best)
     with parts.tag("section", id="grid", tabindex="-1", aria_label="What algorithms would give"):
-        pickable(markup, screen.on(lambda place: choose(screen, found, int(place)), at="grid"), name="grid-table")
+        pickable(markup, screen.on(lambda place: choose(screen, grid, int(place)), at="grid"), name="grid-table")
         screen.problem("grid")
         parts.say(f"Marked: no other one is better in both {metrics[0]} and highest risk.", kind="hint")
         for name in ("sweep", "risk-and-utility"):
-            if name in found.pictures:
-                parts.picture(found.pictures[name])
+            if name in grid.pictures:
+                parts.picture(grid.pictures[name])
 
 
-def choose(screen: Screen, found: AlgorithmGrid, place: int) -> None:
+def choose(screen: Screen, grid: AlgorithmGrid, index: int) -> None:
     """Take an algorithm and a k for the job, and publish by them."""
-    trial, policy = plain_trials(found)[place], screen.policy
+    trial, policy = plain_trials(grid)[index], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
         raise TaskError("this was compared for another job", hint="compare again")
     models = with_size(policy.models, trial["k"])

@@ -60,14 +60,14 @@ def draw_analyses(screen: Screen, made: Any) -> None:
             _draw_suggestions(screen, suggested)
 
 
-def _draw_found(found: ShownAnalyses | None) -> None:
-    if found is None:
+def _draw_found(analyses: ShownAnalyses | None) -> None:
+    if analyses is None:
         parts.say("Not computed yet: it runs in the background, on the table and on the release.", kind="hint")
         return
-    parts.say(found.sentence)
-    if found.picture is not None:
-        parts.picture(found.picture, caption="Estimates with 95 % confidence intervals, before and after.")
-    draw_section(Section("estimates", "All estimates", found.blocks), closed=True)
+    parts.say(analyses.sentence)
+    if analyses.picture is not None:
+        parts.picture(analyses.picture, caption="Estimates with 95 % confidence intervals, before and after.")
+    draw_section(Section("estimates", "All estimates", analyses.blocks), closed=True)
 
 
 def _draw_asked(screen: Screen) -> None:

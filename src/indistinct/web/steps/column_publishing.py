@@ -125,11 +125,11 @@ def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None
             for option in NUMBERS:
                 _number(screen, column, f"{option}-{key}", option, options)
         case "truncate" | "clear":
-            shown = {word: f"the first day of its {word}" for word in PERIODS} if way == "truncate" else CLEAR
+            choices = {word: f"the first day of its {word}" for word in PERIODS} if way == "truncate" else CLEAR
             value = str(options.get(way)) if way == "truncate" else str(given.clear if given else CLEARED[0])
             name_of = f"{way}-{key}"
             act = screen.on(lambda value: _transform(screen, column, {way: value}), at=name_of)
-            parts.choice("What stays", shown, value, act, name=name_of, error=errors.get(name_of))
+            parts.choice("What stays", choices, value, act, name=name_of, error=errors.get(name_of))
         case "level":
             _number(screen, column, f"level-{key}", "level", options)
     counted = screen.choices.get("counted", {}).get((name, given))

@@ -85,23 +85,23 @@ async def draw(screen: Screen) -> None:
     others = [each for each in looked["columns"] if each not in doubtful]
     ordered, ids = [*doubtful, *others], ids_of(names)
     first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
-    places: dict[str, Any] = {}
+    boxes: dict[str, Any] = {}
     for title, some in (("Look at these first", doubtful), ("The others" if doubtful else "Columns", others)):
-        shown = [each for each in ordered[first : first + SHOWN] if each in some]
-        if shown:
+        visible = [each for each in ordered[first : first + SHOWN] if each in some]
+        if visible:
             parts.heading(title)
             if some is doubtful:
                 parts.say(DOUBT, kind="hint")
             with parts.tag("div", classes="lines"):
-                for column in shown:
-                    _line(screen, column, ids[column["name"]], looked, places)
+                for column in visible:
+                    _line(screen, column, ids[column["name"]], looked, boxes)
     if len(names) > SHOWN:
         _pages(screen, first, len(names))
     with parts.details("Which columns single people out together", screen.choices, name="together"):
         _combinations(looked, policy)
     with parts.tag("div", classes="actions"):
         _link_to_hierarchies()
-    _draw_pictures(screen, places)
+    _draw_pictures(screen, boxes)
 
 
 def _link_to_hierarchies() -> None:
@@ -127,11 +127,11 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
     """
     ids: dict[str, str] = {}
     taken: set[str] = set()
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
         key = plain
         while key in taken:
-            key, place = f"{plain}-{place}", place + 1  # noqa: PLW2901 (another column may be called so)
+            key, index = f"{plain}-{index}", index + 1  # noqa: PLW2901 (another column may be called so)
         ids[name] = key
         taken.add(key)
     return ids
@@ -184,46 +184,48 @@ def _standing(screen: Screen) -> None:
     asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
     about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
-    place = parts.tag("div", classes="counted", aria_live="polite")
+    box = parts.tag("div", classes="counted", aria_live="polite")
 
     def show() -> None:
-        place.clear()
-        with place:
+        box.clear()
+        with box:
             _risk(counted[about], quasi)
 
     async def count() -> None:
         try:
             counted[about] = await screen.session.ask(standing_out, policy, k=asked)
-            if not place.is_deleted:
+            if not box.is_deleted:
                 show()
         except TaskError as error:
-            if not place.is_deleted:
-                place.clear()
-                with place:
+            if not box.is_deleted:
+                box.clear()
+                with box:
                     parts.problem(error)
 
     if about in counted:
         show()
         return
-    with place:
+    with box:
         parts.say("counting …", kind="hint")
     ui.timer(0.01, count, once=True)
 
 
-def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
+def _risk(counts: UniquenessCounts, quasi: Sequence[str]) -> None:
     """Draw the number of uniques under the current roles."""
-    share = found.alone / found.members if found.members else 0.0
+    share = counts.alone / counts.members if counts.members else 0.0
     risk_words = f"An attacker who knows {_together(quasi)} of a person finds "
-    if found.alone:
-        risk_words += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
+    if counts.alone:
+        risk_words += (
+            f"{percent(share)} of the {counts.unit} alone: {number(counts.alone)} of {number(counts.members)}."
+        )
     else:
-        risk_words += f"none alone: each shares these values with {found.smallest - 1:,} others or more."
+        risk_words += f"none alone: each shares these values with {counts.smallest - 1:,} others or more."
     with parts.tag("div", classes="standing", id="standing"):
-        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that are unique")
+        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {counts.unit} that are unique")
         parts.say(risk_words)
-    few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
+    few = f"{percent(counts.few / counts.members if counts.members else 0.0)} of the {counts.unit}"
     parts.say(
-        f"{few} are in classes of fewer than {found.k}; there are {plural(found.classes, 'class', 'classes')}. "
+        f"{few} are in classes of fewer than {counts.k}; there are {plural(counts.classes, 'class', 'classes')}. "
         "A search makes these columns coarser until this ends.",
         kind="hint",
     )
@@ -309,8 +311,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
     name, policy = column["name"], screen.policy
     if column.get("label"):
         parts.say(Own(column["label"]))
-    place = parts.tag("div", classes="column-picture")
-    with place:
+    box = parts.tag("div", classes="column-picture")
+    with box:
         _picture(screen, name)
     meaning = MEANING[role]
     if name in policy.transformations:
@@ -328,15 +330,15 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
                 parts.say(f"and {column['labelled_codes'] - MAX_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
     draw_publishing(screen, column, key)
-    return place
+    return box
 
 
 def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
-    said = screen.policy.reasons.get(name, "")
-    with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(said) or differs):
+    reason = screen.policy.reasons.get(name, "")
+    with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(reason) or differs):
         screen.field(
             "Reason",
-            said,
+            reason,
             lambda value: screen.change(with_reason(screen.policy, name, value)),
             name=f"reason-{key}",
             about=f"{name}: reason",

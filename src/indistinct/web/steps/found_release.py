@@ -64,12 +64,12 @@ def rows_in_words(made: Made) -> str:
     >>> rows_in_words({"rows": 90, "original_rows": 100, "suppressed_rows": 10})
     '90 of 100; 10 rows (10 %) are suppressed'
     """
-    shown, of, gone = made["rows"], made["original_rows"], made["suppressed_rows"]
-    said = f"{shown:,} of {of:,}" if of else f"{shown:,}"
+    published, of, gone = made["rows"], made["original_rows"], made["suppressed_rows"]
+    words = f"{published:,} of {of:,}" if of else f"{published:,}"
     if gone is None:
-        return said
+        return words
     share = f" ({percent(gone / of)})" if of and gone else ""
-    return f"{said}; {plural(gone, 'row')}{share} {'is' if gone == 1 else 'are'} suppressed" if gone else said
+    return f"{words}; {plural(gone, 'row')}{share} {'is' if gone == 1 else 'are'} suppressed" if gone else words
 
 
 def people_in_words(made: Made) -> str:
@@ -78,14 +78,14 @@ def people_in_words(made: Made) -> str:
     >>> people_in_words({"people": 7_432, "original_people": 7_486, "suppressed_people": 352})
     '7,432 of 7,486; 54 have no published row, and 298 lost some of their rows'
     """
-    shown, of, touched = made["people"], made["original_people"], made["suppressed_people"]
-    if of is None or of == shown:
+    published, of, touched = made["people"], made["original_people"], made["suppressed_people"]
+    if of is None or of == published:
         some = f"; {touched:,} lost some of their rows" if touched else ""
-        return f"{shown:,}{f' of {of:,}' if of else ''}{some}"
-    gone = of - shown
-    said = f"{shown:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
+        return f"{published:,}{f' of {of:,}' if of else ''}{some}"
+    gone = of - published
+    words = f"{published:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
     left = max((touched or 0) - gone, 0)
-    return f"{said}, and {left:,} lost some of their rows" if left else said
+    return f"{words}, and {left:,} lost some of their rows" if left else words
 
 
 def _verdicts(made: Made) -> None:

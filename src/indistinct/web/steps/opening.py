@@ -161,9 +161,9 @@ def _which_sheet(screen: Screen) -> None:
     path, at = several["path"], several["at"]
     parts.notice(f"{path.name} has {len(several['names'])} sheets. Which one is the table?", kind="warning outcome")
     with parts.tag("div", classes="actions", role="group", aria_label="Sheets"):
-        for place, name in enumerate(several["names"]):
+        for index, name in enumerate(several["names"]):
             take = screen.on(lambda name=name: begin_look(session, path, Reading(sheet=name), at=at), at=at)
-            parts.button(Own(name), take, name=f"sheet-{place}", disabled=session.working)
+            parts.button(Own(name), take, name=f"sheet-{index}", disabled=session.working)
 
 
 # Saved jobs
@@ -178,15 +178,15 @@ def _saved_jobs(screen: Screen) -> None:
     with parts.tag("section", classes="card", id="saved", aria_label="Saved jobs"):
         parts.heading(SAVED_JOBS, level=2)
         with parts.tag("ul", classes="takes"):
-            for place, each in enumerate(entries):
+            for index, each in enumerate(entries):
                 with parts.tag("li", classes="actions"):
                     go_on = screen.on(lambda key=each.key, name=each.name: _open_saved(session, key, name), at="saved")
-                    parts.button(Own(each.name), go_on, name=f"saved-{place}", label=f"Go on with {each.name}")
+                    parts.button(Own(each.name), go_on, name=f"saved-{index}", label=f"Go on with {each.name}")
                     rows = "with a copy of its table" if each.rows else "without its rows"
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.saved))
                     parts.tag("span", f"{when}, {rows}", classes="hint")
                     remove = screen.on(lambda key=each.key: session.settings.shelf.remove(key), at="saved")
-                    parts.button("Remove", remove, name=f"unsave-{place}", label=f"Remove the saved job {each.name}")
+                    parts.button("Remove", remove, name=f"unsave-{index}", label=f"Remove the saved job {each.name}")
         screen.problem("saved")
 
 
@@ -361,19 +361,19 @@ def begin_tables(
     )
 
 
-def _name_of_policy(path: Path, found: TablesLook) -> str:
+def _name_of_policy(path: Path, look: TablesLook) -> str:
     """Return the title of a job on several tables: their folder, or a default for uploads."""
-    folder = found.policy.base.resolve().name
+    folder = look.policy.base.resolve().name
     return folder if path.suffix == ".toml" and folder not in (UPLOADED, "table", "policy") else TABLES_NAME
 
 
-def _take_tables(session: Session, found: TablesLook, *, name: str, key: str | None) -> None:
+def _take_tables(session: Session, look: TablesLook, *, name: str, key: str | None) -> None:
     """Start a job on several tables."""
-    every = frozenset(known_rows(found.policy)) if found.decided else frozenset[str]()
-    take_tables(session, TablesJob(found.policy, every), name=name, key=key or new_key())
-    session.keep(TABLES_LOOK, dict(found.inspections))
-    session.keep(TABLES_REASONS, found.reasons)
-    session.keep(TABLES_LEFT_OUT, found.left_out)
+    every = frozenset(known_rows(look.policy)) if look.decided else frozenset[str]()
+    take_tables(session, TablesJob(look.policy, every), name=name, key=key or new_key())
+    session.keep(TABLES_LOOK, dict(look.inspections))
+    session.keep(TABLES_REASONS, look.reasons)
+    session.keep(TABLES_LEFT_OUT, look.left_out)
     session.forget(WAITING, SHEETS, NOT_TAKEN_OVER, *SAVED)
 
 
@@ -497,12 +497,12 @@ def _found_in_file(screen: Screen, looked: Any) -> None:
     with parts.tag("ul", classes="found", id="found-in-file"):
         for each in lines:
             parts.tag("li", each)
-        for place, (name, mark) in enumerate(marks):
+        for index, (name, mark) in enumerate(marks):
             with parts.tag("li"):
                 where = "" if name == EVERY else f" in {name}"
                 parts.tag("span", f"{mark} is read as missing{where}. ")
                 keep = screen.on(lambda name=name, mark=mark: _keep_value(screen, name, mark), at="how-read")
-                parts.button("It is a value", keep, name=f"is-value-{place}", label=f"Read {mark}{where} as a value")
+                parts.button("It is a value", keep, name=f"is-value-{index}", label=f"Read {mark}{where} as a value")
 
 
 def _keep_value(screen: Screen, column: str, mark: str) -> None:
@@ -522,18 +522,18 @@ def _keep_value(screen: Screen, column: str, mark: str) -> None:
 async def _rows(screen: Screen) -> None:
     policy = screen.policy
     first = screen.choices.setdefault("first", 0)
-    shown = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
-    if not shown["rows"] and first:
+    page = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
+    if not page["rows"] and first:
         screen.choices["first"] = 0
         return await _rows(screen)
-    last = first + len(shown["rows"])
-    numbered = [(f"{first + place:,}", *map(Own, row)) for place, row in enumerate(shown["rows"], start=1)]
-    headings = ["row", *map(Own, shown["columns"])]
-    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", headings, numbered).classes("cells")
-    if shown["width"] > len(shown["columns"]):
-        parts.say(f"The first {len(shown['columns'])} columns are shown.", kind="hint")
+    last = first + len(page["rows"])
+    numbered = [(f"{first + index:,}", *map(Own, row)) for index, row in enumerate(page["rows"], start=1)]
+    headings = ["row", *map(Own, page["columns"])]
+    parts.table(f"Rows {first + 1:,} to {last:,} of {page['of']:,}", headings, numbered).classes("cells")
+    if page["width"] > len(page["columns"]):
+        parts.say(f"The first {len(page['columns'])} columns are shown.", kind="hint")
     with parts.tag("div", classes="actions"):
         for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
-            off = to >= shown["of"] if name == "rows-on" else not first
+            off = to >= page["of"] if name == "rows-on" else not first
             screen.button(text, lambda to=to: screen.choices.update(first=to), name=name, disabled=off)
     return None

@@ -84,26 +84,26 @@ def _models(screen: Screen) -> None:
     against = find_against_profile(policy, models_asked(policy, looked or {}))
     draw_findings(screen, [*against, *find_in_columns(policy, looked, starter)], name="decide")
     with parts.tag("div", classes="cards promises"):
-        for place, model in enumerate(policy.models):
+        for index, model in enumerate(policy.models):
             words = words_of(type(model))
-            with parts.tag("section", classes="card", id=f"model-{place}"):
+            with parts.tag("section", classes="card", id=f"model-{index}"):
                 parts.heading(words.title, level=3)
                 parts.say(words.about, kind="hint")
                 _needs(model, policy)
                 draw_value(
                     screen,
                     model,
-                    _putting(screen, place),
-                    prefix=f"model-{place}",
+                    _putting(screen, index),
+                    prefix=f"model-{index}",
                     labels=labels_of(type(model)),
                     title=words.title,
-                    part=functools.partial(_model_at, place),
+                    part=functools.partial(_model_at, index),
                     check=lambda made: check_model(made, screen.session),
                 )
                 screen.button(
                     "Remove",
-                    lambda at=place: _remove(screen, at),
-                    name=f"remove-{place}",
+                    lambda at=index: _remove(screen, at),
+                    name=f"remove-{index}",
                     label=f"Remove: {words.title}",
                     at="add-model",
                 )
@@ -115,8 +115,8 @@ def models_asked(policy: Policy, looked: Mapping[str, Any]) -> tuple[Model, ...]
     return () if named is None or not looked else models_for(parse_profile(named), policy, looked)
 
 
-def _model_at(place: int, policy: Policy) -> tuple[Model, ...]:
-    return policy.models[place : place + 1]
+def _model_at(index: int, policy: Policy) -> tuple[Model, ...]:
+    return policy.models[index : index + 1]
 
 
 def _needs(model: Model, policy: Policy) -> None:
@@ -132,17 +132,17 @@ def _needs(model: Model, policy: Policy) -> None:
         parts.notice("A table of the population is needed.", kind="warning", hint="Name it below.")
 
 
-def _putting(screen: Screen, place: int) -> Callable[[Model], None]:
+def _putting(screen: Screen, index: int) -> Callable[[Model], None]:
     def put(model: Model) -> None:
         models = screen.policy.models
-        screen.change(replace(screen.policy, models=(*models[:place], model, *models[place + 1 :])))
+        screen.change(replace(screen.policy, models=(*models[:index], model, *models[index + 1 :])))
 
     return put
 
 
-def _remove(screen: Screen, place: int) -> None:
+def _remove(screen: Screen, index: int) -> None:
     models = screen.policy.models
-    screen.change(replace(screen.policy, models=(*models[:place], *models[place + 1 :])))
+    screen.change(replace(screen.policy, models=(*models[:index], *models[index + 1 :])))
 
 
 def check_model(model: Model, session: Session) -> None:
@@ -371,12 +371,12 @@ def _over_time(screen: Screen) -> None:
         if ledger is not None and kept:
             with parts.tag("fieldset", id="fresh", tabindex="-1"):
                 parts.tag("legend", "Columns that are measured anew for every release")
-                for place, name in enumerate(kept):
+                for index, name in enumerate(kept):
                     screen.tick(
                         Own(name),
                         name in policy.fresh,
                         lambda value, name=name: _set_fresh(screen, name, bool(value)),
-                        name=f"fresh-{place}",
+                        name=f"fresh-{index}",
                     )
                 parts.say("A weight may be, a diagnosis is not. You answer for it.", kind="hint")
         if ledger is not None:
@@ -422,10 +422,10 @@ def _profiles(screen: Screen) -> None:
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
     policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
     models = models_for(profile, policy, looked)
-    held = policy.about.profile == name
-    with parts.tag("section", classes="card profile chosen" if held else "card profile"):
+    is_chosen = policy.about.profile == name
+    with parts.tag("section", classes="card profile chosen" if is_chosen else "card profile"):
         title, about = WHO.get(name, (name.capitalize(), (profile.__doc__ or "").strip().partition("\n")[0]))
-        parts.heading(f"{title} ({name}){': chosen' if held else ''}", level=3)
+        parts.heading(f"{title} ({name}){': chosen' if is_chosen else ''}", level=3)
         parts.say(about)
         with parts.details("What it asks, and who says so", screen.choices, name=f"limits-{name}"):
             with parts.tag("ul"):
@@ -437,7 +437,7 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
             with parts.tag("ul"):
                 for model in models:
                     parts.tag("li", promise_for_one(model, policy.schema))
-        if models != policy.models or not held:
+        if models != policy.models or not is_chosen:
             screen.button("Use this profile", _taking(screen, name, models), name=f"profile-{name}")
         screen.problem(f"profile-{name}")
 

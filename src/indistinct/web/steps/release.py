@@ -123,10 +123,10 @@ def sentence(made: Any) -> str:
     people = certificate["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
-    said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
-    said += f"{number(made['k'])} {unit}"
+    words = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
+    words += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
-    return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."
+    return f"{words}; {plural(dropped, 'row')} suppressed." if dropped else f"{words}; no row is suppressed."
 
 
 # What is stated
@@ -167,8 +167,8 @@ def _statement_of(key: str, policy: Policy) -> Any:
 
 
 def _state(screen: Screen, key: str, value: str) -> None:
-    said: dict[str, Any] = {key: " ".join(value.split()) or None}
-    screen.change(replace(screen.policy, about=replace(screen.policy.about, **said)))
+    statement: dict[str, Any] = {key: " ".join(value.split()) or None}
+    screen.change(replace(screen.policy, about=replace(screen.policy.about, **statement)))
 
 
 # How it is written

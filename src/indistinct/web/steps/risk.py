@@ -88,8 +88,8 @@ def _draw_sentences(figures: Any) -> None:
 
 def _draw_pictures(pictures: Sequence[Picture]) -> None:
     with parts.tag("div", classes="pictures risks", id="risk-pictures"):
-        for place, each in enumerate(pictures):
-            parts.document_picture(each, name=f"risk-{place}")
+        for index, each in enumerate(pictures):
+            parts.document_picture(each, name=f"risk-{index}")
 
 
 def risk_in_sentences(figures: Any) -> list[str]:
@@ -98,7 +98,7 @@ def risk_in_sentences(figures: Any) -> list[str]:
     one = "person" if unit == "people" else "row"
     highest = figures["prosecutor"]["highest"]
     was = f" In the original table, it was {percent(before['prosecutor']['highest'])}." if before else ""
-    said = [
+    sentences = [
         f"An attacker who knows that a person is in the table, and all that others may know of them, is right about "
         f"their {one} with a probability of {percent(highest)} at most.{was}",
         f"On average over all {unit} this is {percent(figures['prosecutor']['average'])}.",
@@ -108,8 +108,8 @@ def risk_in_sentences(figures: Any) -> list[str]:
     ]
     uniques = figures["population_uniques"]
     if uniques["dankar"] is not None:
-        said.append(f"About {percent(uniques['dankar'])} of the population are unique in it.")
-    return said
+        sentences.append(f"About {percent(uniques['dankar'])} of the population are unique in it.")
+    return sentences
 
 
 def _draw_outcomes(outcomes: Any) -> None:
@@ -144,9 +144,9 @@ def _draw_attack(name: str) -> None:
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:
     """Describe an attack and what it needs."""
-    said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
+    words = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
     needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
-    return f"{said} Needs {' and '.join(needs)}." if needs else said
+    return f"{words} Needs {' and '.join(needs)}." if needs else words
 
 
 def sentence_of(name: str) -> str:

@@ -105,8 +105,8 @@ def _algorithm(screen: Screen) -> None:
     )
     if not form_fields(type(algorithm), screen.policy.schema):
         return
-    shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
-    with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
+    opened = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
+    with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(opened)):
         draw_value(
             screen,
             algorithm,
@@ -135,7 +135,7 @@ def _remedies(screen: Screen) -> None:
     work = screen.session.work
     if work is None or work.name != SEARCHING or work.error is None or screen.session.working:
         return
-    for place, each in enumerate(remedies_for(work.error, screen.policy)):
+    for index, each in enumerate(remedies_for(work.error, screen.policy)):
 
         def take(policy: Any = each.policy) -> None:
             screen.session.require_valid()
@@ -143,4 +143,4 @@ def _remedies(screen: Screen) -> None:
             begin_search(screen.session)
 
         with parts.tag("div", classes="actions"):
-            parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{place}")
+            parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{index}")

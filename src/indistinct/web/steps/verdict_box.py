@@ -93,13 +93,13 @@ def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str)
     if not findings:
         return
     with parts.tag("ul", classes="findings"):
-        for place, finding in enumerate(findings):
+        for index, finding in enumerate(findings):
             with parts.tag("li", classes=finding.tone):
                 parts.tag("span", finding.words)
                 if finding.remedies:
                     with parts.tag("div", classes="actions"):
                         for number, remedy in enumerate(finding.remedies):
-                            at = f"{name}-{place}-{number}"
+                            at = f"{name}-{index}-{number}"
                             take = screen.on(lambda policy=remedy.policy: take_change(screen, policy), at=name)
                             parts.button(remedy.words, take, name=at, disabled=screen.cannot_begin())
     screen.problem(name)

@@ -73,21 +73,21 @@ def class_page(
     sorted_table = sorted_rows(desk, policy, files)
     if by == "suppressed":
         begin, of = sorted_table.published, len(sorted_table.order) - sorted_table.published
-        places: Codes = np.arange(begin + first, begin + min(first + rows, of))
-        classes: Codes = np.full(len(places), -1)
+        positions: Codes = np.arange(begin + first, begin + min(first + rows, of))
+        classes: Codes = np.full(len(positions), -1)
     else:
         of = sorted_table.published
-        classes, places = _place_rows(
+        classes, positions = _place_rows(
             sorted_table.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest"
         )
     part = (
-        sorted_table.before.take(pa.array(sorted_table.order[places]))
-        if len(places)
+        sorted_table.before.take(pa.array(sorted_table.order[positions]))
+        if len(positions)
         else sorted_table.before.slice(0, 0)
     )
     cells = [[as_text(value) for value in part[name].to_pylist()] for name in sorted_table.before.column_names]
-    shown = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
-    labels = dict(zip(shown, sorted_table.labels(shown), strict=True))
+    class_ids = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
+    labels = dict(zip(class_ids, sorted_table.labels(class_ids), strict=True))
     nothing = [""] * len(sorted_table.headings)
     return {
         "before": list(sorted_table.before.column_names),
@@ -99,10 +99,10 @@ def class_page(
                 "class": int(each) + 1,
                 "size": int(sorted_table.sizes[each]) if each >= 0 else 0,
                 "people": int(sorted_table.people[each]) if each >= 0 and sorted_table.people is not None else None,
-                "before": [column[place] for column in cells],
+                "before": [column[index] for column in cells],
                 "after": labels.get(int(each), nothing),
             }
-            for place, each in enumerate(classes.tolist())
+            for index, each in enumerate(classes.tolist())
         ],
         "first": first,
         "of": of,
@@ -117,10 +117,10 @@ def class_page(
 def _place_rows(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
     """Return, for each wanted position in the listing of classes, its class and the index of its row in the table."""
     ranked = np.argsort(sizes, kind="stable") if smallest else np.arange(len(sizes))
-    shown, begins = starts_of(sizes[ranked]), starts_of(sizes)
-    at = np.searchsorted(shown, wanted, side="right") - 1
+    starts, begins = starts_of(sizes[ranked]), starts_of(sizes)
+    at = np.searchsorted(starts, wanted, side="right") - 1
     classes = ranked[at]
-    return classes, begins[classes] + wanted - shown[at]
+    return classes, begins[classes] + wanted - starts[at]
 
 
 def as_text(value: Any) -> str:
@@ -170,9 +170,11 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
     )
 
 
-def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Callable[[Sequence[int]], list[list[str]]]:
+def _labels(
+    assignment: Assignment, outputs: Sequence[tuple[pa.Array, int]]
+) -> Callable[[Sequence[int]], list[list[str]]]:
     def labels(classes: Sequence[int]) -> list[list[str]]:
-        return [[as_text(values[int(found.values[each, j])].as_py()) for values, j in outputs] for each in classes]
+        return [[as_text(values[int(assignment.values[each, j])].as_py()) for values, j in outputs] for each in classes]
 
     return labels
 

@@ -94,10 +94,10 @@ def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     )
 
 
-def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
+def places_of(exploration: Exploration, metric: str) -> list[tuple[float, float]]:
     """Return risk and metric of the satisfying nodes; overlapping points of a picture are merged."""
-    held = np.asarray(found.satisfied) & np.isfinite(found.metrics[metric])
-    pairs = np.stack([found.risk[held], found.metrics[metric][held]], axis=1)
+    satisfied = np.asarray(exploration.satisfied) & np.isfinite(exploration.metrics[metric])
+    pairs = np.stack([exploration.risk[satisfied], exploration.metrics[metric][satisfied]], axis=1)
     if not len(pairs):
         return []
     spread = np.maximum(np.ptp(pairs, axis=0), 1e-12)
@@ -112,8 +112,8 @@ def scope_style(svg: str, where: str) -> str:
     '<svg><style>#here text { fill: #222 }\n#here .node { x: 1 }</style></svg>'
     """
 
-    def narrow(found: re.Match[str]) -> str:
-        return f"<style>{re.sub(r'(?m)^(?=[.a-z])', f'{where} ', found.group(1))}</style>"
+    def narrow(match: re.Match[str]) -> str:
+        return f"<style>{re.sub(r'(?m)^(?=[.a-z])', f'{where} ', match.group(1))}</style>"
 
     return re.sub(r"<style>(.*?)</style>", narrow, svg, flags=re.DOTALL)
 
@@ -184,7 +184,7 @@ class Solutions:
     @property
     def own(self) -> int | None:
         """Return the place of the solution that was published."""
-        return next((place for place, each in enumerate(self.solutions) if each.own), None)
+        return next((index for index, each in enumerate(self.solutions) if each.own), None)
 
 
 def key_of_solutions(policy: Policy, made: Mapping[str, Any]) -> Any:
@@ -227,26 +227,26 @@ def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str
             row["classes"],
             tuple(
                 tuple(
-                    samples.after[name][level][place]
+                    samples.after[name][level][index]
                     for name, level in zip(exploration.columns, row["node"], strict=True)
                 )
-                for place in rows
+                for index in rows
             ),
             node=row["node"],
             own=row["node"] == own,
         )
         for row in sorted(front, key=lambda row: (row["risk"], -row["loss"]))
     ]
-    before = tuple(tuple(samples.before[name][place] for name in exploration.columns) for place in rows)
+    before = tuple(tuple(samples.before[name][index] for name in exploration.columns) for index in rows)
     others = tuple(places_of(exploration, "loss"))
     return Solutions("levels", exploration.unit, tuple(exploration.columns), before, tuple(solutions), others)
 
 
-def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
+def _own_node(exploration: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Return the node of the release if its figures identify it, else None."""
     same = [
         row
-        for row in found.ranked("loss", most=int(found.satisfied.sum()))
+        for row in exploration.ranked("loss", most=int(exploration.satisfied.sum()))
         if (row["classes"], row["smallest_class"]) == (made["classes"], made["k"])
         and abs(row["loss"] - (made["loss"] or 0.0)) < 1e-9
     ]
@@ -263,11 +263,11 @@ def arrow(before: str, after: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
+def levels_in_words(exploration: Exploration, node: Sequence[int]) -> str:
     """Return in words what is published of each column that is not unmodified."""
     coarser = [
         f"{column} {_plain_meaning(meanings[level])}"
-        for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
+        for column, meanings, level in zip(exploration.columns, exploration.meanings, node, strict=True)
         if level
     ]
     return ", ".join(coarser) or "everything unmodified"
@@ -311,14 +311,14 @@ def _solve_by_size(
     before = tuple(tuple(as_text(source.data[name][int(row)].as_py()) for name in columns) for row in rows)
     solutions = [_own_solution(desk, policy, made, asked, rows)]
     began = time.monotonic()
-    for place, k in enumerate(sizes):
+    for index, k in enumerate(sizes):
         if time.monotonic() - began > LONGEST and len(solutions) > ENOUGH:
             break
         desk.enter(f"searching with k = {k}")
         tried = replace(policy, models=with_size(policy.models, k), algorithm=searching)
         with suppress(IndistinctError):  # a k that cannot be had is none of several
             solutions.append(_solution_for(tried, table, k, rows))
-        desk.report((place + 1) / len(sizes))
+        desk.report((index + 1) / len(sizes))
     ordered = sorted(solutions, key=lambda each: (-each.size, each.risk))
     return Solutions("sizes", made["figures"].unit, columns, before, tuple(ordered))
 
@@ -349,15 +349,15 @@ def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSol
     )  # fmt: skip
 
 
-def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
+def _labels_of(sorted_rows: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
     """Return the published labels of some rows; suppressed rows are marked."""
-    places = np.empty(len(found.order), dtype=np.int64)
-    places[found.order] = np.arange(len(found.order))
-    ends = np.cumsum(found.sizes)
-    classes = np.searchsorted(ends, places[rows], side="right")
-    there = [int(each) for each in classes if each < len(found.sizes)]
-    labels = dict(zip(there, found.labels(there), strict=True)) if there else {}
-    nothing = (LEFT_OUT, *[""] * (len(found.headings) - 1))
+    positions = np.empty(len(sorted_rows.order), dtype=np.int64)
+    positions[sorted_rows.order] = np.arange(len(sorted_rows.order))
+    ends = np.cumsum(sorted_rows.sizes)
+    classes = np.searchsorted(ends, positions[rows], side="right")
+    there = [int(each) for each in classes if each < len(sorted_rows.sizes)]
+    labels = dict(zip(there, sorted_rows.labels(there), strict=True)) if there else {}
+    nothing = (LEFT_OUT, *[""] * (len(sorted_rows.headings) - 1))
     return tuple(tuple(labels.get(int(each), nothing)) for each in classes)
 
 

@@ -147,12 +147,12 @@ def preview(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None
     taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
     texts = domain.decode(np.array([code for _, code in chosen], dtype=np.int64)).cast(pa.string()).to_pylist()
     meanings = () if taxonomy is None else level_meanings(taxonomy, hierarchy)[1:]
-    shown = []
+    lines = []
     for (why, code), text in zip(chosen, texts, strict=True):
-        place = int(bound.codes[code])
-        labels = () if taxonomy is None else tuple(_label(taxonomy, place, level) for level in _above(taxonomy))
-        shown.append((why, text or "", int(counts[code]), labels))
-    return Preview(meanings, tuple(shown))
+        index = int(bound.codes[code])
+        labels = () if taxonomy is None else tuple(_label(taxonomy, index, level) for level in _above(taxonomy))
+        lines.append((why, text or "", int(counts[code]), labels))
+    return Preview(meanings, tuple(lines))
 
 
 def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
@@ -348,8 +348,8 @@ def _cuts(domain: Domain) -> list[list[float]]:
     width, line = _intervals(domain).widths[-1], domain.positions()
     low, high = (int(line.min() // width), int(line.max() // width)) if len(line) else (0, 0)
     step = max(1, (high - low) // FIRST_CUTS)
-    places = range(low + 1, high + 1, step) or range(low, low + 1)
-    ends: list[float] = [round(place * width, 12) for place in places]
+    positions = range(low + 1, high + 1, step) or range(low, low + 1)
+    ends: list[float] = [round(index * width, 12) for index in positions]
     return [ends, ends[1::2]] if len(ends) > 2 else [ends]
 
 

@@ -80,8 +80,10 @@ class Allowed:
 
     def has(self, path: Path) -> bool:
         """Return whether a path leads into one of these folders; an address or standard input does not."""
-        place = path.resolve()
-        return not is_elsewhere(path) and (place.is_relative_to(self.folder) or place.is_relative_to(self.uploaded))
+        resolved = path.resolve()
+        return not is_elsewhere(path) and (
+            resolved.is_relative_to(self.folder) or resolved.is_relative_to(self.uploaded)
+        )
 
     def require(self, path: Path, what: str) -> None:
         """Raise `PolicyError` if a path leads somewhere else."""
@@ -104,10 +106,10 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
         except InputError as error:
             if error.details.get("undecided") == "sheet":
                 return Sheets(tuple(error.values))
-            shown = None if exact else layout_shown(error, reading)
-            if shown is None:
+            layout = None if exact else layout_shown(error, reading)
+            if layout is None:
                 raise
-            return look(desk, path, shown)
+            return look(desk, path, layout)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
         inspection = inspect_as_read(table) if exact else inspect(table)
@@ -176,13 +178,13 @@ def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
     return inspection
 
 
-def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
-    inspection = inspection_with_warnings(found)
+def _look_of(profile: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+    inspection = inspection_with_warnings(profile)
     for column in inspection["columns"]:
-        if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
+        if is_nearly_unique(round(column["unique_share"] * profile.rows), profile.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
             column["whole"] = pa.types.is_integer(table.data[column["name"]].type)
-    return Look(policy, starter_notes(found), inspection, starter, form_of(path, found.reading))
+    return Look(policy, starter_notes(profile), inspection, starter, form_of(path, profile.reading))
 
 
 def points_at_people(profile: ColumnProfile) -> dict[str, str]:

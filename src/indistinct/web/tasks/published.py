@@ -72,8 +72,8 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
     hierarchies = {name: each for name, each in given.used_hierarchies.items() if name in alone.columns}
     original = encoded_original(table.data, alone, hierarchies=hierarchies)
     domains = {name: each.domain for name, each in original.items()}
-    shown = view_of(given.tables, policy.schema, domains=domains, hierarchies=hierarchies)
-    shares = shares_of(original, shown)[column]
+    view = view_of(given.tables, policy.schema, domains=domains, hierarchies=hierarchies)
+    shares = shares_of(original, view)[column]
     notes = [] if shares.exact else [SPREAD]
     return draw_shares(
         column,
@@ -105,7 +105,7 @@ def zip_files(target: Path, files: Iterable[Path]) -> Path:
         for path in sorted(files, key=lambda each: each.name):
             entry = zipfile.ZipInfo(path.name, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
-                shutil.copyfileobj(source, place, 1 << 20)
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as entry_file:
+                shutil.copyfileobj(source, entry_file, 1 << 20)
     target.chmod(0o600)
     return target

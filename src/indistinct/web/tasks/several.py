@@ -88,17 +88,17 @@ def look_by_linked_policy(desk: Desk, path: Path, allowed: Allowed, files: Path)
         base = allowed.folder if path.resolve().is_relative_to(allowed.uploaded.parent) else path.parent
         _check_paths(parse_toml(text), base, allowed)
         policy = linked_policy_from_toml(text, base=base)
-        missing = [place for place in _places(policy) if not allowed.has(place) or not place.is_file()]
-        if missing and all((files / place.name).is_file() for place in _places(policy)):
+        missing = [index for index in _places(policy) if not allowed.has(index) or not index.is_file()]
+        if missing and all((files / index.name).is_file() for index in _places(policy)):
             policy, missing = move_linked(policy, lambda given: Path(given.name), base=files,
                                           move_hierarchy=lambda given: (base / given).resolve()), []  # fmt: skip
         if missing:
             return MissingTable(missing[0].name)
     inspections = {}
-    for table, place in zip(policy.tables, _places(policy), strict=True):
-        with without_folder(place):
-            desk.enter("reading", place.name)
-            inspections[table.name] = inspection_with_warnings(inspect_as_read(open_kept(desk, place, table.reading)))
+    for table, index in zip(policy.tables, _places(policy), strict=True):
+        with without_folder(index):
+            desk.enter("reading", index.name)
+            inspections[table.name] = inspection_with_warnings(inspect_as_read(open_kept(desk, index, table.reading)))
     return TablesLook(policy, inspections, decided=True)
 
 

@@ -77,8 +77,8 @@ def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     if not kept or raw.num_rows * (len(insensitive) + 1) * (3 * len(kept) + 1) > MAX_WORK:
         return Treatments(varying=varying)
     classes = np.repeat(np.arange(len(release.sizes)), release.sizes)
-    shown = transform_by_policy(table_of(desk, policy), policy).data
-    codes = {name: codes_of(name, shown[name].take(pa.array(rows))) for name in insensitive}
+    published = transform_by_policy(table_of(desk, policy), policy).data
+    codes = {name: codes_of(name, published[name].take(pa.array(rows))) for name in insensitive}
     if any(each is None for each in codes.values()):  # values that cannot be compared may all differ
         return Treatments(varying=varying)
 

@@ -39,18 +39,18 @@ MONTH, YEAR = 30.44, 365.25
 def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     """Return in sentences what the release can still answer; it is found once for a release."""
     about = ("answerable", stamp_of(Path(files["table"]), policy.input.reading))
-    said: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
-    return said
+    questions: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
+    return questions
 
 
 def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     given = published_files(desk, policy, files)
-    said = []
+    questions = []
     if not given.structure.unmeasured:
         view = given.view("what can be answered")
         widths = [f"{name} {words}" for name in policy.schema.quasi if (words := width_in_words(view, name))]
-        said.append(widths_in_words(widths))
-    return [*said, *_example(given, policy.schema.quasi)]
+        questions.append(widths_in_words(widths))
+    return [*questions, *_example(given, policy.schema.quasi)]
 
 
 def widths_in_words(widths: Sequence[str]) -> str:
@@ -87,9 +87,9 @@ def analyze_release(desk: Desk, policy: Policy, files: Files) -> ShownAnalyses:
     return ShownAnalyses(f"{document.title}.", _forest_plot(analyses), document.sections[0].blocks)
 
 
-def _forest_plot(found: Analyses) -> str | None:
+def _forest_plot(analyses: Analyses) -> str | None:
     try:
-        return found.chart().svg
+        return analyses.chart().svg
     except MissingExtraError:
         return None
 

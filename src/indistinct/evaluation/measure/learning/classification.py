@@ -293,18 +293,18 @@ class _LearningTask:
             own = published.release.assignment.domains
             domains |= {domain.column: domain for domain in own if domain.column in domains}
         hierarchies = published.used_hierarchies
-        shown = view_of(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
-        return training_rows(self._translate_covers(shown, domains), seed=seed)
+        view = view_of(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
+        return training_rows(self._translate_covers(view, domains), seed=seed)
 
-    def _translate_covers(self, shown: View, domains: Mapping[str, Domain]) -> View:
+    def _translate_covers(self, view: View, domains: Mapping[str, Domain]) -> View:
         covers = {
             name: cover
             if domains[name] is self.columns[name].domain
             else _renumber_cover(cover, domains[name].translate(self.columns[name].domain))
-            for name, cover in shown.covers.items()
+            for name, cover in view.covers.items()
         }
         columns = {name: ShownColumn(self.columns[name].domain, cover) for name, cover in covers.items()}
-        return replace(shown, columns=columns)
+        return replace(view, columns=columns)
 
 
 def _renumber_cover(cover: Cover, codes: Codes) -> Cover:
@@ -364,7 +364,7 @@ def _summary(
             scores.append(Score(name, trained, over(accuracy), balanced, over(less), tuple(accuracy)))
     recoded = study.target in study.schema.quasi
     alone = all(name in study.schema.quasi for name in study.domains)
-    told = [(IN_IT, finished), (RECODED, recoded), (NOTHING_ELSE, alone)]
+    results = [(IN_IT, finished), (RECODED, recoded), (NOTHING_ELSE, alone)]
     return Classification(
         study.target,
         study.schema.role(study.target).value,
@@ -379,7 +379,7 @@ def _summary(
         tuple(scores),
         over(done.metric) if done.metric else None,
         float(np.mean(done.suppressed)),
-        tuple(text for text, holds in told if holds),
+        tuple(text for text, holds in results if holds),
     )
 
 

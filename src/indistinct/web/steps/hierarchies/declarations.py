@@ -112,7 +112,7 @@ def parse_numbers(text: str) -> list[float]:
     parts = [part for part in re.split(r"[\s,;]+", text.strip()) if part]
     if not parts:
         raise TaskError("name one number at least", hint="for instance 5, 10, 20")
-    return [_number(part, place) for place, part in enumerate(parts, start=1)]
+    return [_number(part, index) for index, part in enumerate(parts, start=1)]
 
 
 def number_of(text: str) -> float:
@@ -144,11 +144,11 @@ def cuts_of(text: str) -> list[list[float]]:
     if not lines:
         raise TaskError("name one cut point at least", hint="for instance 18, 40, 65")
     cuts = []
-    for place, line in enumerate(lines, start=1):
+    for index, line in enumerate(lines, start=1):
         try:
             cuts.append(parse_numbers(line))
         except TaskError as error:
-            raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
+            raise TaskError(f"level {index}: {error.message}", hint=error.hint) from None
     return cuts
 
 
@@ -161,12 +161,12 @@ def spell_numbers(values: Sequence[float]) -> str:
     return ", ".join(map(repr, values))
 
 
-def _number(text: str, place: int) -> float:
+def _number(text: str, index: int) -> float:
     try:
         return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else float(text)
     except ValueError:
         raise TaskError(
-            f"entry {place} is not a number", hint="separate numbers by commas, and write decimals with a point: 2.5"
+            f"entry {index} is not a number", hint="separate numbers by commas, and write decimals with a point: 2.5"
         ) from None
 
 

@@ -86,10 +86,12 @@ class _Editor:
         choices = self.screen.choices
         with parts.tag("div", classes="tree-tools"):
             if len(levels) > 1:
-                shown = {
+                groups_by_label = {
                     str(level): f"{level}: {plural(len(groups_of(self.rows, level)), 'label')}" for level in levels
                 }
-                parts.choice("Level", shown, str(self.level), self._show(LEVEL, int, at="level"), name="level")
+                parts.choice(
+                    "Level", groups_by_label, str(self.level), self._show(LEVEL, int, at="level"), name="level"
+                )
             parts.field(
                 "Show members that contain",
                 choices.get(SOUGHT, ""),
@@ -116,8 +118,8 @@ class _Editor:
 
     def _draw_groups(self, groups: Sequence[Group]) -> None:
         level, rows = self.level, self.rows
-        for place, group in enumerate(groups):
-            name, label = f"group-{place}", group.label
+        for index, group in enumerate(groups):
+            name, label = f"group-{index}", group.label
             with parts.tag("fieldset", classes="group") as box:
                 self._take_dropped(box, partial(self._put_one, label))
                 parts.tag("legend", Own(f"{translate(_spell_label(label))} ({translate(f'{len(group.members):,}')})"))
@@ -134,10 +136,10 @@ class _Editor:
                     parts.button(
                         "Remove group",
                         self.on(lambda old=label: remove_group(rows, old, level=level), at="into"),
-                        name=f"remove-{place}",
+                        name=f"remove-{index}",
                         label=f"Remove group {_spell_label(label)}",
                     )
-                self._draw_members(group.members, name=f"member-{place}")
+                self._draw_members(group.members, name=f"member-{index}")
 
     def _put_one(self, group: str, member: str) -> Rows:
         return put(self.rows, [member], level=self.level, group=group)
@@ -158,13 +160,13 @@ class _Editor:
     def _draw_members(self, members: Sequence[str], *, name: str) -> None:
         ticked: set[str] = self.screen.choices.setdefault(TICKED, set())
         with parts.tag("div", classes="members"):
-            for place, member in enumerate(members):
+            for index, member in enumerate(members):
 
                 def tick(wanted: bool, member: str = member) -> None:
                     (ticked.add if wanted else ticked.discard)(member)
 
                 with parts.tag("div", draggable="true", data_member=member) as box:
-                    parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{place}")
+                    parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{index}")
                 box.on("dragstart", js_handler=DRAGGED)
 
     def _draw_pages(self, first: int, members: int) -> None:
@@ -233,13 +235,13 @@ def page_of(groups: Sequence[Group], first: int, *, most: int = PAGE) -> list[Gr
     >>> page_of([Group("a", ("1", "2")), Group("b", ("3",))], 1, most=2)
     [Group(label='a', members=('2',)), Group(label='b', members=('3',))]
     """
-    shown, place = [], 0
+    page, position = [], 0
     for group in groups:
-        part = group.members[max(0, first - place) : max(0, first + most - place)]
-        place += len(group.members)
+        part = group.members[max(0, first - position) : max(0, first + most - position)]
+        position += len(group.members)
         if part:
-            shown.append(Group(group.label, part))
-    return shown
+            page.append(Group(group.label, part))
+    return page
 
 
 def _require_ticked(choices: dict[str, object]) -> set[str]:

@@ -175,17 +175,17 @@ async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
     if comment and hierarchy is not None:
         parts.notice(comment)
     seen = about.advice if hierarchy is None else hierarchy
-    shown = await screen.session.ask(preview, screen.policy, column, seen)
+    preview_of = await screen.session.ask(preview, screen.policy, column, seen)
     with parts.tag("div", classes="sides builder"):
         with parts.tag("div"):
             _draw_builder(screen, column, fit)
-            if hierarchy is not None and shown.meanings and not comment and column in screen.policy.schema.quasi:
-                _draw_bounds(screen, column, ("unmodified", *shown.meanings))
+            if hierarchy is not None and preview_of.meanings and not comment and column in screen.policy.schema.quasi:
+                _draw_bounds(screen, column, ("unmodified", *preview_of.meanings))
             _draw_files(screen, column)
         with parts.tag("div"):
             if fit.message:
                 _draw_wrong(screen, column, fit)
-            _draw_preview(shown, fit, suggested=hierarchy is None)
+            _draw_preview(preview_of, fit, suggested=hierarchy is None)
     table = table_of_values(hierarchy)
     if table is not None:
         draw_tree(screen, column, table)
@@ -242,13 +242,13 @@ async def _begin(screen: Screen, column: str, kind: str) -> None:
     decide(screen, column, made)
 
 
-def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
+def _draw_preview(preview: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
     """Draw a preview of the levels for some values."""
     headings = [
         "Value",
         "Why",
         "Rows",
-        *(f"Level {level}: {meaning}" for level, meaning in enumerate(shown.meanings, start=1)),
+        *(f"Level {level}: {meaning}" for level, meaning in enumerate(preview.meanings, start=1)),
     ]
     rows = [
         (
@@ -257,7 +257,7 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
             number(count),
             *("not covered" if label is None else Own(label) if label else MISSING for label in labels),
         )
-        for why, value, count, labels in shown.values
+        for why, value, count, labels in preview.values
     ]
     some = "" if len(rows) == fit.distinct else ", some of them"
     does = "What the suggestion would make of" if suggested else "What becomes of"

@@ -55,13 +55,13 @@ def _links(screen: Screen, looked: Any) -> None:
         name="people-table",
     )
     with parts.tag("div", classes="fields"):
-        for place, table in enumerate(policy.tables):
+        for index, table in enumerate(policy.tables):
             screen.choice(
                 f"Person ID of {table.name}",
                 {name: Own(name) for name in columns_of(table)},
                 table.person,
                 lambda column, name=table.name: screen.change_tables(with_person(screen.tables, name, column)),
-                name=f"person-{place}",
+                name=f"person-{index}",
                 hint=f"{plural(looked[table.name]['rows'], 'row')}",
             )
 
@@ -78,7 +78,7 @@ async def _rows(screen: Screen, name: str, rows: int) -> None:
     table = screen.tables.policy.table(name)
     with parts.details(f"{name}: first rows of {rows:,}", screen.choices, name=f"rows-{name}"):
         if screen.choices.get(f"rows-{name}"):
-            place = screen.tables.policy.locate(table.path or Path(name))
-            shown = await screen.session.ask(preview, place, table.reading, rows=ROWS)
-            numbered = [(f"{number:,}", *map(Own, row)) for number, row in enumerate(shown["rows"], start=1)]
-            parts.table("", ["row", *map(Own, shown["columns"])], numbered).classes("cells")
+            path = screen.tables.policy.locate(table.path or Path(name))
+            page = await screen.session.ask(preview, path, table.reading, rows=ROWS)
+            numbered = [(f"{number:,}", *map(Own, row)) for number, row in enumerate(page["rows"], start=1)]
+            parts.table("", ["row", *map(Own, page["columns"])], numbered).classes("cells")

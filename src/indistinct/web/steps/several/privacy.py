@@ -85,7 +85,7 @@ def _risk(screen: Screen) -> None:
         parts.table("", headings, rows, right=headings[-1:])
 
 
-def risk_sentence(found: Mapping[str, Any]) -> str:
+def risk_sentence(values: Mapping[str, Any]) -> str:
     """Return the largest risk of the originals with one known row, in a sentence.
 
     >>> risk = {"table": "stays", "known": 1, "people_columns": True, "share": 0.5}
@@ -93,7 +93,7 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
     'An attacker who knows the columns of a person and 1 row of stays finds 50 % of the people among fewer than 5.'
     """
     one = [
-        each for each in found["risks"] if each["people_columns"] and each["known"] == 1 and each["share"] is not None
+        each for each in values["risks"] if each["people_columns"] and each["known"] == 1 and each["share"] is not None
     ]
     one = [each for each in one if each["table"] != TOGETHER] or one
     if not one:
@@ -101,7 +101,7 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
     worst = max(one, key=lambda each: each["share"])
     return (
         f"An attacker who knows the columns of a person and 1 row of {worst['table']} finds {percent(worst['share'])} "
-        f"of the people among fewer than {found['k']}."
+        f"of the people among fewer than {values['k']}."
     )
 
 
@@ -115,7 +115,7 @@ def _knowledge(screen: Screen) -> None:
     parts.heading(KNOWS_TITLE)
     parts.say(KNOWS_HINT, kind="hint")
     with parts.tag("div", classes="fields"):
-        for place, (name, known) in enumerate(asked.items()):
+        for index, (name, known) in enumerate(asked.items()):
             chosen = str(known) if name in job.chosen else NOT_CHOSEN
             options = KNOWN_OPTIONS if chosen else {NOT_CHOSEN: "please choose", **KNOWN_OPTIONS}
             screen.choice(
@@ -123,7 +123,7 @@ def _knowledge(screen: Screen) -> None:
                 options,
                 chosen,
                 lambda value, name=name: screen.change_tables(with_known(screen.tables, name, parse_rows(value))),
-                name=f"knows-{place}",
+                name=f"knows-{index}",
             )
         if len(asked) > 1 and not job.open_questions:
             screen.choice(
