@@ -263,6 +263,7 @@ class _Trial:
         return min(self.made, key=lambda each: self._sign * each[0])
 
     def _nothing_tried(self) -> ParameterError:
+        """Return the error of a table for which no algorithm could be tried."""
         reasons = "; ".join(f"{attempt.algorithm} {attempt.reason}" for attempt in self.attempts)
         return ParameterError(
             f"no search that auto tries suits {self.problem.model.spec()} on this table: {reasons}",
@@ -318,6 +319,7 @@ class _Trial:
                 yield from self._change(attempt, "with one percent more suppression", suppression=more)
 
     def _change(self, attempt: _Made, setting: str, **changed: Any) -> Iterator[Change]:
+        """Search again with one setting changed, and yield what that would gain."""
         before, algorithm, *_ = attempt
         problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed).seen_by(algorithm)
         if algorithm.refusal(problem.model, suppression=problem.suppression > 0) is not None:

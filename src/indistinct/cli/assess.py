@@ -143,6 +143,7 @@ def command(
 
 
 def _report(assessment: "Assessment", table: Path, *, as_json: bool) -> None:
+    """Print an assessment."""
     from indistinct.document.blocks import JsonValues
     from indistinct.evaluation.assess.assess_document import assess_document
 

@@ -98,6 +98,7 @@ def command(
 
 
 def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
+    """Return the policy of a comparison: a file, or flags for a table."""
     by_policy = source.suffix.lower() == ".toml"
     if data is not None and not by_policy:
         raise ParameterError("--input goes with a policy, whose table it replaces", hint=f"indistinct compare {data} …")
@@ -135,6 +136,7 @@ def _respell_flags(flags: Flags) -> list[str]:
 
 
 def _written(comparison: "Comparison", folder: Path) -> list[Path]:
+    """Write the results and pictures of a comparison; return their paths."""
     from indistinct.exploration.compare.results import draw_comparison, write_results
 
     pictures = {}

@@ -137,6 +137,7 @@ def _raise(error: Exception) -> NoReturn:
 
 
 def _other(error: BaseException, arguments: Sequence[str], *, as_json: bool) -> int:
+    """Print an error of the command line or an unexpected one; return its exit code."""
     if isinstance(error, ClickError):
         command = getattr(getattr(error, "ctx", None), "command_path", "indistinct")
         message, hint = explain_usage(error, arguments)

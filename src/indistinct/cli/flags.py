@@ -189,6 +189,7 @@ def _absolute(path: Path) -> Path:
 def _from_flags(
     table: "Path | DatabaseTable", flags: Flags, schema: Schema | None, reading: "Reading | None"
 ) -> "Policy":
+    """Build a policy from flags."""
     from indistinct.algorithms.auto import Auto
     from indistinct.algorithms.registry import parse_algorithm
     from indistinct.job.policy import Input, Policy, predicted_column
@@ -247,6 +248,7 @@ def _with_empty(missing: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _types(texts: Sequence[str]) -> dict[str, str]:
+    """Parse types given as COLUMN=KIND."""
     types = {}
     for text in items_of(texts):
         column, _, kind = text.rpartition("=")

@@ -82,6 +82,7 @@ def command(
 def _take_over(
     project: Path, data: str | None, output: Path | None, html: Path | None, flags: Flags, *, overwrite: bool
 ) -> None:
+    """Convert a project of ARX to a policy with its hierarchies."""
     from indistinct.inspection.inspection_document import inspection_document, write_inspection_page
     from indistinct.inspection.taking_over import take_over
     from indistinct.release.writing.places import check_targets
@@ -115,6 +116,7 @@ def _take_over(
 
 
 def _show(inspection: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+    """Print an inspection, and where its page and policy are."""
     from indistinct.inspection.inspection_document import inspection_document
 
     show(inspection_document(inspection, name=data, values=show_values), "")

@@ -88,6 +88,7 @@ def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrit
 
 
 def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
+    """Return the lines on a published release of several tables."""
     certificate = release.certificate
     rows = []
     for name, entry in certificate.tables.items():
@@ -117,6 +118,7 @@ def rows_of(table: str, known: int | str) -> str:
 
 
 def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, ReleasedTables]":
+    """Open a release in a folder with its policy."""
     from indistinct.linked.folder import open_folder
     from indistinct.linked.policy import read_linked_policy
 
@@ -210,6 +212,7 @@ def _gate(share: float | None, k: int, most_below: float | None) -> None:
 
 
 def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
+    """Return the lines on the risk by known rows."""
     pairs: dict[tuple[str, str], dict[bool, str]] = {}
     for risk in assessment.risks:
         words = "too many to count" if risk.share is None else percent(risk.share)

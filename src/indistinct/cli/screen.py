@@ -80,6 +80,7 @@ def show(*parts: "str | Block | Document") -> None:
 
 
 def _print(console: "Console", part: "str | Block | Document", *, heading: str = "") -> None:
+    """Print a text, block or document."""
     match part:
         case Document():
             _print_document(console, part)
@@ -94,6 +95,7 @@ def _print(console: "Console", part: "str | Block | Document", *, heading: str =
 
 
 def _lines_of(part: "str | Block") -> "Iterator[str]":
+    """Yield the lines of a block."""
     match part:
         case str(text) | Paragraph(text) | Notice(text) | Picture(_, text):
             yield text
@@ -105,6 +107,7 @@ def _lines_of(part: "str | Block") -> "Iterator[str]":
 
 
 def _print_grid(console: "Console", grid: Grid, *, heading: str) -> None:
+    """Print a table with its caption, in blocks of columns that fit the screen."""
     if grid.caption not in ("", heading):
         _sentence(console, grid.caption, style="bold")
     for block in _blocks(grid, console.width):
@@ -114,6 +117,7 @@ def _print_grid(console: "Console", grid: Grid, *, heading: str) -> None:
 
 
 def _print_document(console: "Console", document: Document) -> None:
+    """Print a document with its sections."""
     _sentence(console, document.title, style="bold")
     for section in document.sections:
         if section.title:
@@ -168,6 +172,7 @@ class _ScreenColumn:
 
     @classmethod
     def of(cls, heading: str, cells: list[str], *, right: bool) -> "_ScreenColumn":
+        """Measure a column: the width it needs at least, and at most."""
         from rich.cells import cell_len
 
         is_name = _is_name_column(heading)
@@ -200,6 +205,7 @@ def _glue(text: str) -> str:
 
 
 def _rich_table(columns: Sequence[_ScreenColumn], width: int) -> "Table":
+    """Return a table of the library rich with these columns."""
     from rich import box
     from rich.table import Table
 
@@ -238,6 +244,7 @@ def _sentence(console: "Console", text: str, *, style: str | None = None) -> Non
 
 
 def _broken(line: str, width: int) -> str:
+    """Break a line to a width; following lines are indented."""
     from rich.cells import cell_len
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)

@@ -76,6 +76,7 @@ def date_formats_of(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _is_format(text: str) -> bool:
+    """Return whether a text is a date format."""
     from indistinct.tables.notation import check_format
 
     try:

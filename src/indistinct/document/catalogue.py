@@ -113,6 +113,7 @@ class Catalogue:
             return text
 
     def _translate(self, text: str) -> str | None:
+        """Translate a text by an exact message, as a number, or by a pattern; None if nothing fits."""
         if text in self.exact:
             return self.exact[text]
         if re.fullmatch(NUMBER, text):
@@ -139,6 +140,7 @@ class Catalogue:
         return _PLACEHOLDER.sub(lambda found: filled[found[1]], message.translation)
 
     def _convert(self, text: str, kind: str) -> str | None:
+        """Convert the text of a placeholder by its kind: number, date, or text to translate."""
         match kind:
             case "n":
                 return self.number(text)
@@ -207,6 +209,7 @@ def read_messages(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _message(source: str, translation: str) -> Message:
+    """Compile a message with placeholders to a pattern."""
     kinds: dict[str, str] = {}
 
     def shape_of(match: re.Match[str]) -> str:

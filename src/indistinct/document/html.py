@@ -168,6 +168,7 @@ def page_html(document: Document, *, byline: str = "", footer: str = "", transla
 
 
 def _section_html(section: Section, *, number: int) -> str:
+    """Return a section as HTML."""
     lines = []
     for outer, row in enumerate(rows_of(section.blocks), start=1):
         parts = [

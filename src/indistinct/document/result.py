@@ -51,6 +51,7 @@ class Result(AsJson):
         return f"<{_cut(self.document().title)}>"
 
     def _repr_html_(self) -> str:
+        """Return the result as HTML for notebooks."""
         document = _shorten(self.document())
         blocks = [
             f"<p><strong>{prose(section.title)}</strong></p>" * bool(section.title) + _blocks_html(section.blocks)
@@ -74,6 +75,7 @@ def _shorten(whole: Document) -> Document:
 
 
 def _shorten_block(block: Block) -> tuple[Block, ...]:
+    """Shorten a block for notebooks."""
     match block:
         case Grid():
             rows = tuple(tuple(map(_cut_cell, row)) for row in block.rows[: block.most])
@@ -140,6 +142,7 @@ def plain(text: str) -> str:
 
 
 def _block(block: Block, *, heading: str) -> str:
+    """Return a block as Markdown."""
     match block:
         case Paragraph(text):
             return plain(text)

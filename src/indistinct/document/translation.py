@@ -72,6 +72,7 @@ class Translation:
         return self._word(cell)
 
     def _word(self, text: str) -> str:
+        """Translate a word of a table; values of the data stay."""
         if text in self.own or isinstance(text, Own):
             return text
         if _DATE.fullmatch(text):

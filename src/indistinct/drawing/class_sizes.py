@@ -64,6 +64,7 @@ def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = 
 def _histogram(
     name: str, sizes: Sizes, *, k: int | None, groups: str, unit: str, reach: tuple[int, int]
 ) -> "alt.LayerChart":
+    """Draw the histogram of class sizes, with a rule at k."""
     alt = altair()
     edges = edges_for(k, reach[1])
     members = sum(size * number for size, number in sizes.items()) or 1
@@ -113,6 +114,7 @@ def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:
 
 
 def _running(name: str, sizes: Sizes, high: int) -> list[dict[str, Any]]:
+    """Return the running share of members by class size."""
     members, total = sum(size * number for size, number in sizes.items()) or 1, 0
     points: list[dict[str, Any]] = []
     for size in sorted(sizes):
@@ -141,6 +143,7 @@ def _one(groups: str) -> str:
 
 
 def _words(sizes: Sizes, k: int | None, unit: str) -> str:
+    """Describe the class sizes in a sentence."""
     members = sum(size * number for size, number in sizes.items()) or 1
     sentence = f"the smallest has {_members(min(sizes, default=0), unit)}"
     if k is None:

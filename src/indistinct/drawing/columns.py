@@ -68,6 +68,7 @@ def draw_bars(name: str, bars: Bars) -> str:
 
 
 def _most_frequent(bars: Bars) -> "alt.Chart":
+    """Draw the most frequent values of a column."""
     alt = altair()
     # Two long labels may begin alike, so that each has its place in front of it.
     keys = [f"{index:02d}{label}" for index, label in enumerate(bars.labels)]
@@ -87,6 +88,7 @@ def _most_frequent(bars: Bars) -> "alt.Chart":
 
 
 def _histogram(bars: Bars) -> "alt.Chart":
+    """Draw a histogram of numbers or dates."""
     alt = altair()
     ends: list[float | str] = [_moment(edge) if bars.dates else edge for edge in bars.edges]
     rows = [

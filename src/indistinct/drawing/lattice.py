@@ -176,6 +176,7 @@ def _per_row(layer: list[Node]) -> float:
 
 
 def _box(box: Box, left: float, top: float, *, width: float, small: bool, words: str = "") -> str:
+    """Return the box of a node as SVG."""
     middle, height = width / 2, SMALL_HEIGHT if small else FULL_HEIGHT
     inner = [
         f"<title>{_clean(box.title)}</title>",

@@ -167,6 +167,7 @@ def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> 
 
 
 def _count_batch(batch: pa.Table, request: Request, known: Mapping[Key, Domain]) -> _Some:
+    """Count the classes of a batch whose rows are sorted by class."""
     fresh = np.zeros(batch.num_rows, dtype=bool)
     fresh[0] = True
     for name in request.quasi:

@@ -69,6 +69,7 @@ class CellFinder:
         return ranks
 
     def _by_slots(self, words: Codes, known: Codes, number: int) -> tuple[Codes, int]:
+        """Find words with a hash table, which is built on the first call."""
         bits = max(len(known) * 3 // 2, 2).bit_length()
         if number not in self.slots:
             self.slots[number] = np.full(1 << bits, -1, dtype=np.int32)
@@ -103,6 +104,7 @@ def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:
 
 
 def _pack_codes(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:
+    """Pack the codes of several columns into words."""
     words = ranks.astype(np.int64)
     for codes, width in zip(columns, widths, strict=True):
         words <<= width

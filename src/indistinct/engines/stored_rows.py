@@ -108,6 +108,7 @@ class Partitions:
             self._write()
 
     def _begin(self, table: pa.Table) -> PartitionBounds:
+        """Divide groups into partitions by the width of the first rows."""
         if self.cuts is None:
             size = max(table.nbytes / len(table) + self.beside, 16.0)
             limit = max(int(self.memory / size), 1)
@@ -162,6 +163,7 @@ class Partitions:
                 yield int(self.cuts.ends[run]), int(self.cuts.ends[run + 1]), self._partition(self.pieces[number])
 
     def _partition(self, pieces: Sequence[tuple[int, int]]) -> pa.Table:
+        """Read the pieces of a partition."""
         if self.file is None or self.kinds is None:
             raise AssertionError("partitions are read after they were written")
         tables = [self.kinds.empty_table()] if not pieces else []

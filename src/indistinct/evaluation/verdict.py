@@ -410,6 +410,7 @@ def _needs_class(figures: Figures, singled_out: SingledOut) -> bool:
 
 
 def _state_of(singled_out: SingledOut, limit: Any) -> State:
+    """Judge the unique rows by the limit of a profile; without one they are a warning."""
     if limit is not None and exceeds(singled_out.share(singled_out.least), limit):
         return "failed"
     if singled_out.least:

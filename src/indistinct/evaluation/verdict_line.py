@@ -178,6 +178,7 @@ TRIES = {
 
 
 def _words_of_smallest(line: Line) -> str:
+    """Describe the smallest class."""
     if "k" not in line.numbers:
         return "the smallest class is too small" if line.open else "the smallest class is large enough"
     k, buckets = int(line.numbers["k"]), line.unit == "bucket"
@@ -251,6 +252,7 @@ def _words_of_identifying(line: Line) -> str:
 
 
 def _words_of_attack(line: Line) -> str:
+    """Describe the results of attacks."""
     if line.state == "not checked":
         left = int(line.numbers.get("left", 0))
         return f"{plural(left, 'attack')} {'was' if left == 1 else 'were'} not through in time" if left else NOT_TRIED

@@ -94,6 +94,7 @@ def verify(
 
 
 def _verify(given: Published, asked: Model) -> Certificate:
+    """Verify a described release under a model."""
     tables, schema, main, kept = given.tables, given.schema, given.main, given.used_hierarchies
     compared = _compare_rows(given)
     declared = {name: h for name, h in kept.items() if any(name in key for key in asked.keys)}

@@ -160,6 +160,7 @@ class Exploration(Result):
         return draw_lattice(axes, boxes, heading=heading, figures=figures, mark=mark)
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
+        """Return the box of a node for the picture of the lattice."""
         state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
         lines = [
             *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
@@ -174,6 +175,7 @@ class Exploration(Result):
         return Box(row["node"], state, figures=figures, title="\n".join(lines), chosen=chosen)
 
     def _rows(self, places: Sequence[int] | Codes) -> Iterator[Row]:
+        """Yield the figures of some nodes."""
         risk = self.risk
         for index in places:
             node = tuple(self.levels[index].tolist())
@@ -198,6 +200,7 @@ class Exploration(Result):
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 
     def _name_of_metric(self, metric: str | None) -> str:
+        """Return the name of a metric, by default the first; raise unless it was explored."""
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -207,6 +210,7 @@ class Exploration(Result):
         return name
 
     def _place(self, levels: Sequence[int]) -> int:
+        """Return the index of a node; raise if it is outside the lattice."""
         node = tuple(levels)
         if node not in Lattice(self.heights):
             allowed = ", ".join(f"{name} 0 to {h}" for name, h in zip(self.columns, self.heights, strict=True))
@@ -257,6 +261,7 @@ def exploration_document(
 
 
 def _node_grid(exploration: Exploration, rows: Sequence[Row], caption: str, chosen: tuple[int, ...] | None) -> Grid:
+    """Return a table of nodes."""
     metrics = {name: percent if name in SHARES else short for name in exploration.metrics}
     lines = [
         (
@@ -414,6 +419,7 @@ def _prefer_analysis(exploration: Exploration, job: Job, preference: Preference)
 
 
 def _require_size(lattice: Lattice, limit: int) -> None:
+    """Raise if the lattice has more nodes than the limit."""
     if lattice.size > limit:
         raise ParameterError(
             f"the lattice has {lattice.size:,} nodes, more than the limit of {limit:,}",
@@ -473,6 +479,7 @@ class _Found:
 
 
 def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Raise unless the metrics are at least one, each once."""
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ParameterError(

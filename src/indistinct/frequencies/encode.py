@@ -171,6 +171,7 @@ def _fill_missing(indices: pa.Array, fill: int) -> Codes:
 
 
 def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
+    """Find the distinct numbers of a column: by lookup in a small range, else by sorting."""
     whole = pa.types.is_integer(column.type)
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:

@@ -84,6 +84,7 @@ class PopulationByClass:
 
     @property
     def _all(self) -> Codes:
+        """Return the number of people of the population in each class."""
         sizes = np.zeros(len(self.histogram.indptr) - 1, dtype=np.int64)
         counts = Classes(sizes, {(POPULATION,): self.histogram}).population
         if counts is None:

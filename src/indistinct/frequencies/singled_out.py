@@ -419,6 +419,7 @@ def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = Fa
 
 
 def _vectors_alone(columns: Sequence[Codes], counts: Codes, sizes: Sequence[int], *, missing: bool) -> int:
+    """Count the unique rows of several columns; rows counted several times are not unique."""
     words, _ = pack(columns, sizes)
     several = words[counts > 1]
     nothing = np.zeros(2 if missing else 0, dtype=words.dtype)  # the code of missing is then never unique
@@ -436,6 +437,7 @@ def sample_of(rows: int) -> Codes:
 
 
 def _alone(column: pa.ChunkedArray) -> int:
+    """Count the values of a column that occur once."""
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         return _alone_in_dictionaries(column)
@@ -449,6 +451,7 @@ def _alone(column: pa.ChunkedArray) -> int:
 
 
 def _alone_in_dictionaries(column: pa.ChunkedArray) -> int:
+    """Count the values of a dictionary column that occur once."""
     (first, *more) = column.chunks or [pa.array([], column.type)]
     if not more and len(first.dictionary.unique()) == len(first.dictionary) and not first.dictionary.null_count:
         cells = first.indices.drop_null().to_numpy(zero_copy_only=False)

@@ -117,6 +117,7 @@ def join_slices(slices: Sequence[Slice], *, most: int) -> tuple[Slice, ...]:
 
 
 def _join(one: Slice, other: Slice, shared: Sequence[str], *, most: int) -> Slice:
+    """Join two slices by bucket and shared attributes; raise beyond `most` entries."""
     mine, theirs = together(*([each.units, *(each.codes[n] for n in shared)] for each in (one, other)), rows=0)
     assert theirs is not None  # noqa: S101  (both sides are given)
     order = np.argsort(theirs, kind="stable")

@@ -154,6 +154,7 @@ def _days(domain: Domain) -> Codes:
 
 
 def _parse_dates(domain: Domain) -> pa.Array:
+    """Parse the values of a domain as dates; raise `HierarchyError` for others."""
     try:
         return domain.values.cast(pa.string()).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
@@ -167,6 +168,7 @@ def _parse_dates(domain: Domain) -> pa.Array:
 
 
 def _is_date(text: str) -> bool:
+    """Return whether a text is an ISO date."""
     try:
         pa.scalar(text).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:

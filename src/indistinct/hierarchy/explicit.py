@@ -160,6 +160,7 @@ def rows_of(rows: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise unless all rows have the same number of levels."""
     width = len(rows[0])
     for index, row in enumerate(rows, start=1):
         if len(row) != width:
@@ -175,6 +176,7 @@ def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise if a value has several rows."""
     twice = [leaf for leaf, count in Counter(row[0] for row in rows).items() if count > 1]
     if twice:
         raise HierarchyError(
@@ -187,6 +189,7 @@ def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise if a value of a level is below several values of the next."""
     for index in range(1, len(rows[0]) - 1):
         above: dict[str, str] = {}
         pairs = dict.fromkeys((row[index], row[index + 1]) for row in rows)
@@ -205,6 +208,7 @@ ADD_ROOT = "add a last column with one value for all rows, for instance *"
 
 
 def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise unless the top level has one value."""
     roots = list(dict.fromkeys(row[-1] for row in rows))
     if len(roots) > 1:
         raise HierarchyError(

@@ -168,6 +168,7 @@ class _Digits:
         return spelled
 
     def between(self, low: int, high: int) -> str:
+        """Write the interval of two ends; whole numbers include the upper one."""
         if not self.whole:
             return f"[{self.spell(low)}, {self.spell(high)})"
         first, last = -(-low // self.scale), -(-high // self.scale) - 1
@@ -176,6 +177,7 @@ class _Digits:
         return f"[{first}, {last}]" if first < 0 else f"{first}-{last}"
 
     def spell_between(self, index: int, *, cuts: Sequence[float]) -> str:
+        """Write the interval between two cuts, or beyond the first or last one."""
         ends = [_scale_number(cut, self.scale) for cut in cuts]
         if index == 0:
             return f"<{self.spell(ends[0])}"

@@ -63,6 +63,7 @@ def rows_of_parents(
 
 
 def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | None]:
+    """Return the parent of each code; raise for a code with several."""
     parents: dict[str, str | None] = {}
     several = []
     for code, parent in pairs:
@@ -83,6 +84,7 @@ def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | 
 
 
 def _check_roots(parents: Mapping[str, str | None], root: str | None) -> None:
+    """Raise unless all parents have rows, and there is one root."""
     absent = list(dict.fromkeys(each for each in parents.values() if each is not None and each not in parents))
     if absent:
         raise HierarchyError(

@@ -63,6 +63,7 @@ def _lines(numbered: Sequence[tuple[int, tuple[str, ...]]], error: HierarchyErro
 
 
 def _text(path: Path, encoding: str | None) -> str:
+    """Read the text of a hierarchy file."""
     try:
         content = read_ordinary(path)
     except FileNotFoundError:
@@ -122,6 +123,7 @@ def _detect(text: str) -> str:
 
 
 def _parse(text: str, path: Path, delimiter: str) -> list[tuple[int, tuple[str, ...]]]:
+    """Parse the rows of a hierarchy file, with their line numbers."""
     lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         return [(lines.line_num, tuple(row)) for row in lines if row]

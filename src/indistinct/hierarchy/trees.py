@@ -39,6 +39,7 @@ _HINT = 'for instance {"*": {"married": ["civil", "church"], "single": []}}'
 
 
 def _paths(below: object, above: Row) -> Iterator[Row]:
+    """Yield the path of each leaf of a nested mapping."""
     if isinstance(below, Mapping):
         for label, children in below.items():
             here = (text_of(label), *above)

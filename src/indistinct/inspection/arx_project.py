@@ -196,6 +196,7 @@ def _bytes(archive: zipfile.ZipFile, name: str, path: Path, *, most: int) -> byt
 
 
 def _text(content: bytes) -> str:
+    """Decode text in the first encoding that fits."""
     for encoding in encodings_of(content):
         try:
             return content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
@@ -244,6 +245,7 @@ def _read_columns(
 def _read_column(
     name: str, element: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]
 ) -> tuple[ArxColumn, list[str]]:
+    """Read a column of the project; return also what cannot be taken over."""
     lost = []
     role = ROLES.get((element.findtext("type") or "").strip())
     if role is None:
@@ -354,6 +356,7 @@ def _read_weights(config: ElementTree.Element) -> tuple[dict[str, float], list[s
 
 
 def _other_losses(config: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]) -> list[str]:
+    """Return further settings of the project that cannot be taken over."""
     lost = []
     metric = (config.findtext("metric") or "").strip()
     if metric:

@@ -197,6 +197,7 @@ class _Whole:
         return tuple(sorted((each for each in fresh if each.minimal), key=lambda each: -each.minimal))
 
     def _count(self, names: tuple[str, ...]) -> ColumnSet:
+        """Count the members that are unique on a column set, and on none of its parts."""
         alone = self._unique(names)
         minimal = alone.copy()
         for part in combinations(names, len(names) - 1):

@@ -309,6 +309,7 @@ def encode(column: pa.ChunkedArray) -> EncodedColumn:
 
 
 def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes) -> ColumnProfile:
+    """Describe a column: its values, uniques, patterns and suggested role."""
     rows, alone = len(column), int((counts == 1).sum())
     kind = kind_of(column.type)
     whole = pa.types.is_integer(values.type) or kind is Kind.TEXT

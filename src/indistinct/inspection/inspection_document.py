@@ -55,6 +55,7 @@ def inspection_document(
 
 
 def _column_grid(values: JsonValues) -> Grid:
+    """Return the table of columns."""
     rows: list[tuple[Cell, ...]] = [
         (each["name"], *(values.figure("columns", index, key, words=words) for key, (_, words) in HEADINGS.items()))
         for index, each in enumerate(values.at("columns"))
@@ -64,6 +65,7 @@ def _column_grid(values: JsonValues) -> Grid:
 
 
 def _notes(inspection: "Inspection") -> Iterator[Block]:
+    """Yield warnings and notes."""
     yield from listing((*inspection.warnings, *inspection.left_out, *inspection.notes))
     yield Paragraph(
         "Suggestions are where a decision begins; the publisher decides. Part of unique sets: the share of rows or "
@@ -72,6 +74,7 @@ def _notes(inspection: "Inspection") -> Iterator[Block]:
 
 
 def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]:
+    """Yield the reasons of the suggested roles."""
     if inspection.rows == 1:
         yield Paragraph("One row does not show which columns point at people: inspect a table with more rows.")
     else:
@@ -101,6 +104,7 @@ def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]
 
 
 def _combination_blocks(values: JsonValues, inspection: "Inspection") -> Iterator[Block]:
+    """Yield the column sets with uniques."""
     together = inspection.combinations
     unit = together.unit
     if not together.found.size:
@@ -129,6 +133,7 @@ def _combination_blocks(values: JsonValues, inspection: "Inspection") -> Iterato
 
 
 def _set_grid(values: JsonValues, inspection: "Inspection") -> Grid:
+    """Return the table of column sets."""
     together = inspection.combinations
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(together.sets):

@@ -117,6 +117,7 @@ def _diversity(inspection: Inspection) -> list[Model]:
 
 
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
+    """Return the comment on a column in a first policy."""
     missing = f", {column.missing:,} missing" if column.missing else ""
     notes = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique"]
     notes.append(column.reason)

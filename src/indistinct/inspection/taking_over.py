@@ -98,6 +98,7 @@ def _hierarchy_paths(project: ArxProject, policy: Path) -> dict[str, Path]:
 
 
 def _make_folders(paths: Iterable[Path]) -> None:
+    """Create the folders of some paths."""
     for folder in {path.parent for path in paths}:
         try:
             folder.mkdir(exist_ok=True)

@@ -105,6 +105,7 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
 
 
 def _require_memory(cells: int, width: int, size: int) -> None:
+    """Raise if the search of unique sets would need too much memory."""
     needed = max((comb(width, chosen) + comb(width, chosen - 1) for chosen in range(1, size)), default=0)
     if needed * cells / 8 > MAX_BYTES_OF_RESULTS:
         raise ParameterError(
@@ -157,6 +158,7 @@ class _Walk:
     def _below(
         self, prefix: Columns, groups: CellGroups, *, known: Mapping[Columns, Codes], size: int
     ) -> Iterator[tuple[UniqueSet, Codes]]:
+        """Yield the unique sets that extend a prefix of columns."""
         for column in range(prefix[-1] + 1 if prefix else 0, len(self.codes)):
             columns = (*prefix, column)
             if len(columns) == size:
@@ -167,6 +169,7 @@ class _Walk:
     def _extend_set(
         self, columns: Columns, groups: CellGroups, known: Mapping[Columns, Codes]
     ) -> tuple[UniqueSet, Codes]:
+        """Return the unique set of some columns, and its cells as bits."""
         bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
         parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
         members = _with(bits, fresh)
@@ -181,6 +184,7 @@ class _Walk:
         return self.divided[column]
 
     def _divide_groups(self, groups: CellGroups, column: int) -> CellGroups:
+        """Divide groups by a column, by kernel if one is compiled."""
         if not len(groups.cells):
             return groups
         if not self.compiled:

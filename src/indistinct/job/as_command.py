@@ -125,6 +125,7 @@ def _item(text: str | Unsaid) -> str | Unsaid:
 
 
 def _privacy(policy: Policy) -> Flags:
+    """Yield the flags of models, suppression and algorithm."""
     for model in policy.models:
         yield ("--model", _same(model.spec(), parse_model, model, what="a model"))
     yield from suppression_flags(policy.suppression)
@@ -160,6 +161,7 @@ def hierarchy_flags(hierarchies: Mapping[str, Hierarchy], *, same_values: bool =
 
 
 def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Unsaid:
+    """Write a hierarchy as its flag takes it, or say why no flag can express it."""
     declared = hierarchy.to_json()
     if same_values and set(declared) == {"mask", "length"}:
         return f"mask:{declared['mask']}"
@@ -170,6 +172,7 @@ def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Un
 
 
 def _others(policy: Policy) -> Flags:
+    """Yield the flags of masking, pseudonyms, weights, levels, numeric forms and further settings."""
     yield from transformation_flags(policy.transformations)
     yield from pseudonym_flags(policy.pseudonyms)
     for name, weight in policy.importance.weights:
@@ -195,6 +198,7 @@ def pseudonym_flags(pseudonyms: Mapping[str, Pseudonym]) -> Flags:
 
 
 def _pseudonym(pseudonym: Pseudonym) -> str:
+    """Write a pseudonym as its flag takes it."""
     if pseudonym.random:
         return "random"
     if pseudonym.key is None:
@@ -203,6 +207,7 @@ def _pseudonym(pseudonym: Pseudonym) -> str:
 
 
 def _reading(policy: Policy) -> Flags:
+    """Yield the flags that declare how the input is read."""
     reading = policy.input.reading
     own = ("type", "dates", "missing")  # these name columns, each in its own way
     yield from _plain_flags(policy, [name for name in names_under("input.reading") if name not in own])

@@ -185,6 +185,7 @@ def _hierarchy(hierarchy: Hierarchy) -> str:
 
 
 def _target(policy: Policy) -> str:
+    """Write the target of the release as Python code."""
     table = policy.output.database
     if table is not None:
         named = {"table": table.table} if table.table else {}
@@ -197,6 +198,7 @@ def _target(policy: Policy) -> str:
 
 
 def _writing(policy: Policy) -> Arguments:
+    """Return the arguments of `write` that differ from their defaults."""
     writing, smallest = policy.output.writing, policy.output.smallest_count
     given = {} if smallest is None else {"smallest_count": _literal(smallest)}
     if not writing.plain:

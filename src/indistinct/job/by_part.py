@@ -76,6 +76,7 @@ def check_by_part(job: Job, plan: CutTable) -> None:
 
 
 def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
+    """Return the error of a release made part by part that cannot be combined with `what`."""
     return OutOfMemoryError(
         f"the release may have more than {plan.passes.room.classes:,} classes, whose values do not fit in `memory`: it "
         f"would be made part by part, but not with {what}",

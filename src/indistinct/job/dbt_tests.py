@@ -92,6 +92,7 @@ def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTes
 
 
 def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
+    """Raise unless the policy publishes classes and shows all columns that its tests need."""
     if policy.schema.person:
         raise ParameterError(
             "the policy counts people, which a published table does not show",
@@ -155,6 +156,7 @@ def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
 
 
 def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break (alpha, k)-anonymity."""
     if model.protected:
         return NoTest("it protects some values, whose text depends on the database")
     alpha: Fraction = exact(model.alpha)
@@ -163,6 +165,7 @@ def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
 
 
 def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break entropy l-diversity."""
     if model.estimator != "shannon":
         return NoTest("its entropy is corrected by a function that databases do not have")
     size, number = f"CAST(SUM({ROWS}) AS DOUBLE)", f"CAST({ROWS} AS DOUBLE)"
@@ -171,6 +174,7 @@ def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
 
 
 def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
+    """Return the SQL that selects the classes that break recursive (c, l)-diversity."""
     names, c = ", ".join(quasi), exact(model.c)
     rank = f"ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY {ROWS} DESC)"
     ranked = f"ranked AS (SELECT {names}, {ROWS}, {rank} AS {PLACE} FROM counted)"  # noqa: S608
@@ -180,6 +184,7 @@ def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
 
 
 def _closeness(model: TCloseness, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break t-closeness with equal distance."""
     if model.distance != "equal":
         return NoTest(f"its distance is {model.distance}; SQL is written for equal")
     names = ", ".join(quasi)

@@ -191,6 +191,7 @@ def ledger_of_policy(policy: Policy) -> Path | None:
 
 
 def _reading(policy: Policy, changes: Changes) -> Reading | None:
+    """Return the reading options: the given ones, those of a given recoding, or those of the policy."""
     if "reading" in changes:
         return changes["reading"]
     if "recoding" in changes:
@@ -199,6 +200,7 @@ def _reading(policy: Policy, changes: Changes) -> Reading | None:
 
 
 def _destination(policy: Policy, changes: Changes) -> Destination:
+    """Return the destination: the policy's, with the changes applied."""
     given = (changes.get("smallest_count"), policy.output.smallest_count, SMALLEST)
     return Destination(
         changes.get("output", policy.place),
@@ -211,6 +213,7 @@ def _destination(policy: Policy, changes: Changes) -> Destination:
 
 
 def _history(policy: Policy, changes: Changes) -> History:
+    """Return the earlier releases to compare with: the policy's, with the changes applied."""
     return History(
         previous=changes.get("previous"),
         previous_input=changes.get("previous_input"),

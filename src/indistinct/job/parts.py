@@ -224,6 +224,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
 
 
 def _require_room(passes: TablePasses, classes: int) -> None:
+    """Raise if the classes of the release do not fit in memory."""
     if classes > passes.room.classes:
         raise OutOfMemoryError(
             f"the release would have more than {passes.room.classes:,} classes, whose values do not fit in `memory`",

@@ -131,6 +131,7 @@ class _OpenJob:
 
 
 def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float) -> Release:
+    """Search a recoding for a table, and make the release."""
     require_rows_here(table, job.pseudonyms)
     source, transformed = transform_source(table, job.schema, job.hierarchies, job.transformations)
     hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
@@ -317,6 +318,7 @@ def _recoding_to_keep(
 
 
 def _publication(opened: _OpenJob, result: SearchResult, recoding: Recoding) -> Publication:
+    """Collect the result of a search for publishing, with its warnings."""
     job, problem, algorithm = opened.job, result.problem, result.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     unused_ones += suppressed_columns(recoding, opened.hierarchies)
@@ -349,6 +351,7 @@ def suppressed_columns(recoding: Recoding, hierarchies: Mapping[str, Hierarchy])
 
 
 def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: Source, *, began: float) -> Release:
+    """Make a release of a table by an existing recoding."""
     check_support(engine, [KIND_NAMES[type(recoding)]])
     schema, model = promise_of(recoding, job.model)
     hierarchies = kept_hierarchies(job.hierarchies, recoding.transformations)

@@ -151,6 +151,7 @@ def _label_rows(table: LinkedTable, data: pa.Table) -> tuple[Codes, tuple[tuple[
 
 
 def _list_members(cells: pa.Array, separator: str) -> tuple[EventLabels, tuple[tuple[Any, ...], ...]]:
+    """Encode the members of a list column as events of their people."""
     lists = pc.split_pattern(pc.fill_null(cells, ""), separator)
     person = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     members = pc.list_flatten(lists)

@@ -171,6 +171,7 @@ def attack_release(
 
 
 def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
+    """Prepare published people and rows for the attack."""
     policy = opened.policy
     owners = owners_of(policy, tables)
     arrays = arrays_of(policy, tables, owners, anchors_inside=True)
@@ -212,6 +213,7 @@ def _table_rows(
     known: int | str,
     people: int,
 ) -> _TableRows:
+    """Prepare the published rows of one event table for the attack."""
     names = [column.name for column in events.quasi]
     originals = pa.table({column.name: column.values() for column in events.quasi})
     covers = _covers(data.select(names), originals, names, table.hierarchies) if names else ()

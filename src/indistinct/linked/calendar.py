@@ -187,6 +187,7 @@ def spell_offsets(low: Codes, high: Codes, unit: Unit) -> list[str]:
 
 
 def _spell(low: int, high: int, *, dates: bool) -> str:
+    """Write the label of a range of offsets or dates."""
     if low <= -OPEN and high >= OPEN:
         return "*"
     first = "" if low <= -OPEN else _spell_end(low, dates=dates)

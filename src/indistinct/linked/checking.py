@@ -50,6 +50,7 @@ def check_release(
 def _check_certificate(
     opened: ReleaseFolder, policy: LinkedPolicy, verdict: LinkedVerdict, tables: Mapping[str, pa.Table]
 ) -> LinkedCheck:
+    """Compare the certificate of a folder with its files, the policy and the counts."""
     changed = opened.digests_match()
     if opened.certificate is None:
         return LinkedCheck("certificate", False, f"there is no {FILE_NAME}")

@@ -195,6 +195,7 @@ def list_name(people: str, column: str) -> str:
 
 
 def _check_tables(policy: LinkedPolicy) -> None:
+    """Raise unless the tables of a policy are consistent."""
     marked = [table.name for table in policy.tables if table.people]
     if len(marked) != 1:
         raise SchemaError(
@@ -255,6 +256,7 @@ def _check_names(policy: LinkedPolicy) -> None:
 
 
 def _check_time(policy: LinkedPolicy) -> None:
+    """Raise unless anchor, windows and time columns match."""
     timed = [table for table in policy.events if table.time is not None]
     if timed and policy.time is None:
         raise SchemaError(

@@ -178,6 +178,7 @@ def released_blocks(file: Path, target: Path, schema: pa.Schema | None = None) -
 
 
 def _text_blocks(file: Path, target: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a delimited file as text, in blocks."""
     from pyarrow import csv
 
     parse = csv.ParseOptions(delimiter="\t" if target.suffix.lower() == ".tsv" else ",", newlines_in_values=True)
@@ -197,6 +198,7 @@ def _text_blocks(file: Path, target: Path) -> Iterator[pa.Table]:
 
 
 def _parquet_blocks(file: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file in blocks."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:

@@ -80,6 +80,7 @@ def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> Linke
 
 
 def _people_loss(opened: OpenTables, data: pa.Table) -> float | None:
+    """Return the mean loss of the people table, None without quasi-identifiers."""
     schema = opened.policy.people.schema
     if not schema.quasi or not opened.size:
         return None
@@ -103,6 +104,7 @@ def _domain(name: str, column: Any) -> Any:
 
 
 def _events_loss(policy: LinkedPolicy, events: OpenEvents, table: LinkedTable, data: pa.Table) -> float:
+    """Return the mean loss of an event table."""
     names = [column.name for column in events.quasi]
     losses = []
     if names:
@@ -116,6 +118,7 @@ def _events_loss(policy: LinkedPolicy, events: OpenEvents, table: LinkedTable, d
 
 
 def _time_loss(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> Floats:
+    """Return the loss of each published time as a share of the window."""
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
         raise InputError(f"the times of table {table.name!r} are no offsets", hint="measure a release of this program")

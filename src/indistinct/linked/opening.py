@@ -236,6 +236,7 @@ def _codes_in(domain: Domain, column: pa.ChunkedArray) -> Codes:
 
 
 def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
+    """Return the person IDs of a table; raise if some are missing."""
     ids = plain_column(table.person, data[table.person])
     if isinstance(ids.type, pa.DictionaryType):
         ids = ids.cast(ids.type.value_type)
@@ -286,6 +287,7 @@ def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) ->
 
 
 def _refuse_date_columns(table: LinkedTable, names: Sequence[str]) -> None:
+    """Raise for columns of dates in other roles than a release can protect."""
     for name in names:
         what = "is no quasi-identifier" if table.people else "does not have the role time"
         raise SchemaError(
@@ -369,6 +371,7 @@ def _open_events(
     keys: list[str],
     dates: Dates,
 ) -> OpenEvents:
+    """Encode an event table in memory."""
     rest = _published_as_is(table, keys)
     _refuse_dates(table, data, (*table.schema.quasi, *rest))
     person, days = people_and_days(policy, table, data, ids, dates)
@@ -438,6 +441,7 @@ def _open_list(policy: LinkedPolicy, column: ListColumn, people: pa.Table) -> Op
 
 
 def _refuse_separator(coded: EventColumn, column: ListColumn) -> None:
+    """Raise if a label of a list column contains the separator."""
     labels = [label for level in coded.taxonomy.labels for label in level if label]
     if any(column.separator in label for label in labels):
         raise SchemaError(

@@ -57,6 +57,7 @@ class PublishedOrder:
         return self._ascends(rows)
 
     def _ascends(self, rows: pa.Table) -> bool:
+        """Return whether rows are sorted, and drop the rankings that do not fit."""
         tied = np.ones(max(len(rows) - 1, 0), dtype=bool)
         for name, possible in self.possible.items():
             if not possible or not tied.any():

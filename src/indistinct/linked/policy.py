@@ -90,6 +90,7 @@ def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -
 
 
 def _table(name: str, given: Any, base: Path) -> LinkedTable:
+    """Parse a table of the policy."""
     location = f"[tables.{name}]"
     if not isinstance(given, dict):
         raise PolicyError(f"{location}: expected a table of keys", hint=f'[tables.{name}] with path = "{name}.csv"')
@@ -177,6 +178,7 @@ def _column(location: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _time_column(where: str, name: str, rest: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Parse a column with the role time."""
     strange = [key for key in (*rest, *own) if key not in ("role", "hierarchy", "unknown")]
     if strange:
         raise PolicyError(
@@ -208,6 +210,7 @@ def _list(location: str, column: str, own: Mapping[str, Any], base: Path) -> Lis
 
 
 def _time(given: Mapping[str, Any], tables: tuple[LinkedTable, ...]) -> TimeRules:
+    """Parse the table [time]."""
     check_keys(given, OF_TIME, "[time]", needed=("anchor",))
     if "window" not in given:
         raise PolicyError(
@@ -226,6 +229,7 @@ def _time(given: Mapping[str, Any], tables: tuple[LinkedTable, ...]) -> TimeRule
 
 
 def _days(given: Any) -> tuple[date, date]:
+    """Parse the first and the last day of a window."""
     try:
         first, last = (each if type(each) is date else date.fromisoformat(each) for each in given)
     except (ValueError, TypeError):

@@ -177,6 +177,7 @@ def _propose_people(name: str, person: str, inspection: Inspection, path: Path) 
 
 
 def _role_of_people(column: ColumnProfile, person: str) -> Role:
+    """Return the suggested role of a column of the people table."""
     if column.name == person:
         return Role.PERSON
     if column.kind is Kind.DATE:

@@ -450,6 +450,7 @@ def _certificate(
     files: Mapping[str, tuple[str, str]],
     verdict: LinkedVerdict,
 ) -> LinkedCertificate:
+    """Build the certificate of a release."""
     policy, judgement = opened.policy, verdict.judgement
     if judgement is None:
         raise AssertionError("tables that are satisfied were counted")
@@ -491,6 +492,7 @@ def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str
 def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
+    """Build the entry of a table in the certificate."""
     policy = opened.policy
     roles = declared_roles(table)
     if table.people:

@@ -102,6 +102,7 @@ def verdict_of_tables(verified: LinkedVerdict, attack: LinkedOutcome | None = No
 
 
 def _beginning(policy: LinkedPolicy, verdict: LinkedVerdict, judged: Verdict) -> Section:
+    """Return the first section of the report: verdict and known rows."""
     known = [
         f"all rows of {name}" if rows == ALL else f"{plural(int(rows), 'row')} of {name}"
         for name, rows in policy.knowledge.tables.items()
@@ -128,6 +129,7 @@ def _drawn(drawn: str) -> tuple[Block, ...]:
 
 
 def _risks(assessment: LinkedAssessment) -> Grid:
+    """Return the table of risks."""
     document = JsonValues("assess", assessment.to_json())
     rows = [
         (
@@ -143,6 +145,7 @@ def _risks(assessment: LinkedAssessment) -> Grid:
 
 
 def _outcome(outcome: LinkedOutcome) -> Grid:
+    """Return the table of the attack's outcome."""
     document = JsonValues("attack", outcome.to_json())
     shares = ("risk", "baseline", "control")
     rows = [
@@ -153,6 +156,7 @@ def _outcome(outcome: LinkedOutcome) -> Grid:
 
 
 def _costs(measurements: LinkedMeasurements) -> Grid:
+    """Return the table of information loss."""
     document = JsonValues("measure", measurements.to_json())
     rows = [
         (

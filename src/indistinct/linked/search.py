@@ -190,6 +190,7 @@ def _part_of(progress: Progress | None, index: int, parts: int) -> Progress | No
 
 
 def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
+    """Return the share of deleted rows of each event table."""
     return {
         events.name: solution.totals[events.name].deleted / max(events.rows, 1)
         for events in opened.judged
@@ -287,6 +288,7 @@ def _descend(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Pa
 
 
 def _neighbours(node: Node, sample: Sequence[_Part], down: bool) -> Iterator[Node]:
+    """Yield the nodes one level finer (`down`) or coarser."""
     counted = [part for part in sample if _is_counted(part.events)]
     for i, part in enumerate(counted):
         for j, height in enumerate(_heights(part)):

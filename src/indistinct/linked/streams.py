@@ -128,6 +128,7 @@ class KeyEvidence:
             self._reduce()
 
     def _reduce(self) -> None:
+        """Remove repeated pairs of value and person, and check whether a value has several persons."""
         if not self.pairs or not self.is_key:
             return
         distinct = pa.concat_tables(self.pairs).group_by(["value", "person"]).aggregate([])
@@ -223,6 +224,7 @@ class RowFile:
         return Stream(self.schema, self.rows, self._read)
 
     def _read(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield some columns of the stored rows."""
         if self.schema is None:
             raise AssertionError("rows are read after some were added")
         options = pa.ipc.IpcReadOptions(included_fields=sorted(self.schema.get_field_index(name) for name in names))

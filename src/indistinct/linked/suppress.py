@@ -94,6 +94,7 @@ def suppressed_rows(
 
 
 def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -> dict[str, Codes]:
+    """Return which rows of each table are deleted."""
     dead = ~alive[cells.cell]
     return {
         name: dead[first : first + len(rows.person)]
@@ -104,6 +105,7 @@ def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -
 def _cells(
     classes: Codes, tables: Mapping[str, LabelRows], own_values: Sequence[Codes], model: LinkedAnonymity
 ) -> LabelCells:
+    """Group the rows of all tables to cells: class and label."""
     person = np.concatenate([np.zeros(0, dtype=np.int64), *(rows.person for rows in tables.values())])
     sizes = [int(rows.label.max(initial=-1)) + 1 for rows in tables.values()]
     offsets = starts_of(sizes)
@@ -180,6 +182,7 @@ def _violations(
 
 
 def _parts(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
+    """Divide classes by the rows of completely known tables."""
     columns = [cells.classes]
     live = alive[cells.cell]
     for number, each in enumerate(known):
@@ -203,6 +206,7 @@ class _Tokens:
 def _tokens(
     cells: LabelCells, alive: Codes, parts: Codes, position: Codes, known: Sequence[object], knowledge: KnownRows
 ) -> _Tokens:
+    """Return the rows that an attacker may know as tokens of each person."""
     limits = np.array([0 if each == ALL else each for each in known], dtype=np.int64)
     most = np.minimum(limits, knowledge.rows)
     live = alive[cells.cell] & (most[cells.cell_table[cells.cell]] > 0)
@@ -243,6 +247,7 @@ def _violations_of_run(
     model: LinkedAnonymity,
     size: int,
 ) -> Violations:
+    """Return the combinations of known rows with fewer than k people in a run of people."""
     low, high = int(tokens.starts[first]), int(tokens.starts[last])
     distinct, token = np.unique(tokens.token[low:high], return_inverse=True)
     cell_of = np.zeros(len(distinct), dtype=np.int64)

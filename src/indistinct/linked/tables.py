@@ -90,6 +90,7 @@ def _stored_rows(events: StoredEvents, waiting: Partitions, names: pa.Array) -> 
 def _people_table(
     opened: OpenTables, solution: LinkedSolution, names: pa.Array, members: Mapping[str, list[list[str]]]
 ) -> pa.Table:
+    """Return the published people table."""
     table, kept = opened.policy.people, pa.array(solution.people.kept)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {table.person: names}
     for name in table.schema.quasi:

@@ -311,6 +311,7 @@ def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: 
 
 
 def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
+    """Check that the tables have exactly the declared columns."""
     missing = [table.name for table in policy.tables if table.name not in tables]
     extra = [name for name in tables if all(table.name != name for table in policy.tables)]
     words = (

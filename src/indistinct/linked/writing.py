@@ -45,6 +45,7 @@ def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:
 
 
 def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
+    """Return the keys of a table besides its columns."""
     path = Path(f"{table.name}.csv") if table.path is None else table.path
     return {
         "path": path.as_posix(),
@@ -86,6 +87,7 @@ def _time(rules: TimeRules, names: list[str]) -> dict[str, Any]:
 
 
 def _privacy(policy: LinkedPolicy) -> dict[str, Any]:
+    """Return the keys of the table [privacy]."""
     return {
         "models": [policy.model.spec()],
         **({} if policy.together is None else {"knows_together": policy.together}),

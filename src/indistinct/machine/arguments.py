@@ -203,6 +203,7 @@ def _hint_for_place(
 
 
 def _check(what: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    """Raise for an argument whose type does not match its annotation."""
     hints = _hints_of(what)
     for name, value in given.items():
         parameter = signature.parameters[name]
@@ -245,6 +246,7 @@ def _check_keywords(
 
 
 def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> None:
+    """Raise unless a value matches an annotation."""
     if _takes(hint, value):
         return
     for kind in get_args(hint) or (hint,):

@@ -75,6 +75,7 @@ def own_folder() -> Path | None:
 
 
 def _candidates() -> Iterator[Path]:
+    """Yield the folders that may store kernels, the best first."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         yield Path(named).absolute() / "indistinct"
@@ -85,6 +86,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _user_cache() -> Path:
+    """Return the cache folder of the user on this system."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -158,6 +160,7 @@ def _belongs_to_user(status: os.stat_result) -> bool:
 
 
 def _read(path: Path, *, shipped: bool) -> bytes | None:
+    """Read a file of kernels; None unless it belongs to the user."""
     no_link = 0 if shipped else getattr(os, "O_NOFOLLOW", 0)
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | no_link)

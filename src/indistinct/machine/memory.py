@@ -222,6 +222,7 @@ def free_bytes() -> int | None:
 
 
 def _free_in_system() -> int | None:
+    """Return the free memory of the system in bytes, None if it is not reported."""
     try:
         available = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
         return 1024 * int(available[1]) if available else None

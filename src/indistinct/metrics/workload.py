@@ -69,6 +69,7 @@ class WorkloadError(Metric):
 
 
 def _check(workload: Workload, known: Sequence[str]) -> None:
+    """Raise if a query of the workload asks about an unknown column."""
     for name in workload.columns:
         if name not in known:
             raise SchemaError(

@@ -129,6 +129,7 @@ class LDiverseLinks(Model):
         return max(judged, key=lambda each: (not each.holds, each.achieved["p"]))
 
     def _linked(self, links: Links, name: str) -> Judgement:
+        """Judge the links of one sensitive column: by bound first, then by tuple."""
         home = links.home(name)
         bound = bound_of(_entries(links, home, links.codes_without_sensitive(home)[0]), name, l=self.l)
         shows = bound.broken_groups == 0

@@ -161,6 +161,7 @@ class _Pairs:
 
 
 def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
+    """Count the pairs of a tuple part and a bucket of one slice."""
     known = entries.codes[KNOWN]
     grouping = group_rows([known, entries.units], _sizes(known, entries.units))
     owners = grouping.group_ids()

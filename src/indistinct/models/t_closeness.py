@@ -130,6 +130,7 @@ class TCloseness(SensitiveModel):
         return self._all_or_enough(classes, gone)
 
     def _distances(self, classes: Classes) -> Floats:
+        """Return the distance of each class by the chosen measure."""
         histogram = self.histogram(classes)
         match self.distance:
             case "equal":
@@ -142,6 +143,7 @@ class TCloseness(SensitiveModel):
                 assert_never(self.distance)
 
     def _taxonomy(self, histogram: Histogram) -> Taxonomy:
+        """Return the hierarchy for the distance; raise without one with a single root."""
         if histogram.taxonomy is None:
             raise ParameterError(
                 f'`distance` of TCloseness is "hierarchical", but column {self.sensitive!r} has no hierarchy',

@@ -66,6 +66,7 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | Non
 
 
 def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
+    """Return the layout of the published tables: classes, or buckets with their slices."""
     if not isinstance(recoding, ByBucket):
         return class_layout(assignment, recoding.schema)
     generalized = []
@@ -123,6 +124,7 @@ def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
 
 
 def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Mask | None) -> Assignment:
+    """Assign cells by a recoding that maps the values of each column on their own."""
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     if any(group.min() < 0 for group in recoding.groups):
         outside = np.logical_or.reduce([code < 0 for code in codes])
@@ -152,6 +154,7 @@ def _suppress_cells(class_ids: Codes, without: Mask | None) -> Codes:
 
 
 def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
+    """Raise `UnseenValueError` for cells that the recoding does not cover, but for those to suppress (`without`)."""
     uncovered = outside if without is None else outside & ~without
     if uncovered.any():
         raise UnseenValueError(
@@ -180,6 +183,7 @@ def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes,
 
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) -> Assignment:
+    """Assign cells by a recoding that lists cells with their classes."""
     positions = _find(frequencies.vectors, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(positions < 0, without, what)
@@ -189,6 +193,7 @@ def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) 
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
+    """Assign cells by a recoding that lists how many rows of each cell go to each class."""
     _check_rows(frequencies, recoding)
     values, merged = _distinct(recoding.values, recoding)
     class_ids = np.where(recoding.class_ids < 0, -1, merged[recoding.class_ids])

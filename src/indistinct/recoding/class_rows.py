@@ -63,6 +63,7 @@ def class_words(published: pa.Table) -> pa.ChunkedArray:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a column as text, with NUL characters escaped."""
     plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
     texts = plain.cast(pa.large_string())
     if pc.any(pc.match_substring(texts, "\0")).as_py():

@@ -215,6 +215,7 @@ def told_by_labels(entries: Sequence[LabelEntry]) -> bool:
 def _entries_of(
     table: pa.Table, name: str, outputs: tuple[str, ...], hierarchy: Hierarchy | None, labels: ColumnLabels | None
 ) -> tuple[Kind, list[LabelEntry]]:
+    """Return the kind of a published column, and an entry for each of its labels."""
     rows = distinct_texts(table, outputs)
     declared = kind_of(table.schema.field(outputs[0]).type)
     if len(outputs) > 1:
@@ -245,6 +246,7 @@ def distinct_texts(table: pa.Table, names: Sequence[str]) -> list[Texts]:
 def _entry_of(
     name: str, text: str | None, kind: Kind, groups: Mapping[str, tuple[str, ...]], *, moments: bool
 ) -> LabelEntry:
+    """Describe one label: a value, a range, a set, a group, missing, or everything."""
     if text is None:
         return LabelEntry(name, None, "missing", missing=True)
     inside, absent = text.removesuffix(OR_MISSING), text.endswith(OR_MISSING)

@@ -363,6 +363,7 @@ FORMS_OF_NUMBERS = _FormsOfNumbers()
 
 
 def _parse(text: str) -> NumericForms:
+    """Parse numeric forms: a default, and forms of single columns."""
     default: NumericForm = "interval"
     by_column: dict[str, NumericForm] = {}
     for index, part in enumerate(split(text, "|")):
@@ -466,6 +467,7 @@ def importance_of(given: AnyImportance) -> Importance:
 
 
 def _positive(name: str, weight: Any) -> float:
+    """Check a weight: a finite number above 0, within the allowed range."""
     number = math.nan
     if not isinstance(weight, bool) and isinstance(weight, Real):
         with suppress(OverflowError):  # for an integer too large for a float
@@ -478,6 +480,7 @@ def _positive(name: str, weight: Any) -> float:
 
 
 def _not_positive(problem: str) -> ParameterError:
+    """Return the error of an invalid weight."""
     return ParameterError(
         f"`importance` {problem}",
         parameter="importance",

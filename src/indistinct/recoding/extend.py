@@ -105,6 +105,7 @@ def _join_domains(column: RecodedColumn, other: Domain) -> Domain:
 
 
 def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_domain: bool) -> Growth:
+    """Extend a column to a larger domain; nodes and ranges then cover the new values that belong to them."""
     codes = column.domain.translate(domain)
     if len(codes) == len(domain):
         return Growth(column, codes, np.arange(len(domain)), groups)

@@ -205,6 +205,7 @@ def _candidates(column: RecodedColumn, label: str, level: int) -> Iterator[Any]:
 
 
 def _has_label(hierarchy: Hierarchy | None, domain: Domain, label: str, level: int) -> bool:
+    """Return whether a hierarchy gives this label to the only value of a domain on a level."""
     try:
         taxonomy = None if hierarchy is None else hierarchy.bind(domain)
     except HierarchyError:

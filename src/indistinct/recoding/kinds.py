@@ -411,6 +411,7 @@ def _json_items(block: pa.Array) -> bytes:
 
 
 def _same(mine: object, theirs: object) -> bool:
+    """Compare two fields of recodings, which may be arrays."""
     if isinstance(mine, np.ndarray):
         return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
     if isinstance(mine, pa.Array):

@@ -89,6 +89,7 @@ def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, C
 
 
 def _store_of(recoding: ByPart) -> PartStore:
+    """Return the stored parts of a recoding; raise if they were not kept."""
     if recoding.store is None:
         _refuse(
             "the parts of this recoding were not kept, because they were not asked for when the release was made",
@@ -108,6 +109,7 @@ def read_recoding(path: str | Path) -> Recoding:
 
 
 def _read_at(path: str | Path) -> Recoding:
+    """Read a recoding from a file, with its second file if it has one."""
     try:
         text = _bytes_of(Path(path)).decode()
     except UnicodeDecodeError:
@@ -168,6 +170,7 @@ def second_file(path: str | Path) -> Path | None:
 
 
 def _bytes_of(path: Path) -> bytes:
+    """Read an ordinary file; raise `InputError` if it cannot be read."""
     try:
         return read_ordinary(path)
     except OSError as error:
@@ -235,6 +238,7 @@ def _arrays(content: bytes) -> list[pa.Array]:
 
 
 def _read(text: str, second: Callable[[], bytes]) -> Recoding:
+    """Parse a recoding; `second` reads the second file if the arrays are there."""
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
         if data["format"] != FORMAT or type(data["version"]) is not int or not OLDEST <= data["version"] <= VERSION:
@@ -317,6 +321,7 @@ def _hierarchy(data: Any) -> Hierarchy:
 
 
 def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Any:
+    """Build a dataclass from stored fields; raise unless they are exactly those of this version."""
     known = _stored_fields(kind)
     needed = {name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING}
     if not needed <= data.keys() <= known.keys():
@@ -325,6 +330,7 @@ def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) ->
 
 
 def _scalar(kind: Any, data: Any) -> Any:
+    """Check and return a stored scalar: a number, a text, a truth value or a known word."""
     if get_origin(kind) is Literal:
         if data not in get_args(kind):
             raise ValueError("this word is not known")
@@ -339,6 +345,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 
 def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
+    """Return a stored array of numbers in its shape."""
     shape = data["shape"]
     if not shape or any(type(each) is not int or each < 0 for each in shape):
         raise ValueError("a shape is some lengths")
@@ -359,6 +366,7 @@ def _element(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def _from_numbers(values: Any, kind: str) -> pa.Array:
+    """Convert a JSON list to an Arrow array; raise for other types of numbers."""
     arrow = pa.type_for_alias(kind)
     allowed = {bool} if pa.types.is_boolean(arrow) else {int} if pa.types.is_integer(arrow) else {int, float}
     if not isinstance(values, list) or not set(map(type, values)) <= allowed:

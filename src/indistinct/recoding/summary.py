@@ -345,6 +345,7 @@ def published_as(
 def _published_range(
     column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds, region: Region | None
 ) -> PublishedColumn:
+    """Describe ranges for publishing: labels, ends, and how many values and levels they cover."""
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent

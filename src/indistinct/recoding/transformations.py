@@ -182,6 +182,7 @@ def check_role(name: str, schema: Schema) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
+    """Raise unless an option of masking is a finite number."""
     if value is None:
         return
     if value is True:  # a flag without a number
@@ -193,6 +194,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _check_word(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Raise unless an option of masking is one of the known words."""
     if value is not None and value not in known:
         given = value if isinstance(value, str) else type(value).__name__
         raise ParameterError(
@@ -289,6 +291,7 @@ def _nothing(kind: pa.DataType) -> Change:
 
 
 def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change, pa.DataType]:
+    """Return the function that masks a column of this type, and the type of its result."""
     if given.clear is not None:
         return (_clear_cells if given.clear == "all" else _presence), pa.string()
     if given.truncate is not None:
@@ -307,6 +310,7 @@ def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change
 
 
 def _require(name: str, kind: pa.DataType, wanted: Kind) -> None:
+    """Raise unless a column holds values of the kind that its masking needs."""
     if kind_of(kind) is wanted:
         return
     what = next((words for test, words in OTHERS.items() if test(kind)), str(kind_of(kind)))
@@ -355,6 +359,7 @@ def _truncate_moments(column: pa.ChunkedArray, period: str) -> pa.ChunkedArray:
 
 
 def _whole_numbers(name: str, column: pa.ChunkedArray, given: Transformation) -> pa.ChunkedArray:
+    """Round and bound whole numbers exactly, in 64 bits."""
     absent = column.is_null().to_numpy()
     try:
         numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
@@ -372,6 +377,7 @@ def _whole_numbers(name: str, column: pa.ChunkedArray, given: Transformation) ->
 
 
 def _floats(_name: str, column: pa.ChunkedArray, given: Transformation) -> pa.ChunkedArray:
+    """Round and bound floating-point numbers."""
     absent = column.is_null().to_numpy()
     numbers = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy()
     if given.round is not None:
@@ -438,6 +444,7 @@ def _on_level(domain: Domain, level: int, hierarchy: Hierarchy) -> Change:
 
 
 def _too_large(name: str) -> InputError:
+    """Return the error of whole numbers too large for rounding."""
     return InputError(
         f"column {name!r} holds whole numbers beyond 4·10^18, which cannot be transformed",
         hint="such numbers are codes: read the column as text, and clear it or give it a hierarchy",

@@ -97,6 +97,7 @@ def _is_whole(given: Transformation) -> bool:
 
 
 def _whole_numbers(given: Transformation, numbers: Codes) -> Mask:
+    """Return which whole numbers the masking can have produced."""
     bounds = [int(each) for each in (given.bottom, given.top) if each is not None]
     fits = _between(given, numbers)
     if given.round is not None:
@@ -105,6 +106,7 @@ def _whole_numbers(given: Transformation, numbers: Codes) -> Mask:
 
 
 def _floats(given: Transformation, numbers: Codes) -> Mask:
+    """Return which floating-point numbers the masking can have produced, with a tolerance for rounding."""
     fits = np.isnan(numbers) | _between(given, numbers)
     if given.round is not None:
         step, wide = Fraction(str(given.round)), numbers.astype(np.float64)
@@ -118,6 +120,7 @@ def _floats(given: Transformation, numbers: Codes) -> Mask:
 
 
 def _between(given: Transformation, numbers: Codes) -> Mask:
+    """Return which numbers are within the bounds of the masking."""
     fits = np.ones(len(numbers), dtype=bool)
     if given.top is not None:
         fits &= numbers <= np.asarray(given.top, dtype=numbers.dtype)

@@ -99,6 +99,7 @@ def _is_budget(given: float | str) -> bool:
 
 
 def _are_levels(recoding: ByPart) -> bool:
+    """Return whether the level bounds of a recoding are valid and name its columns."""
     try:
         levels_of({name: list(bounds) for name, bounds in recoding.levels.bounds})
     except ParameterError:
@@ -115,6 +116,7 @@ def _check_reading(reading: Reading) -> None:
 
 
 def _check_column(column: RecodedColumn) -> None:
+    """Raise unless the domain, ranks and summary of a column are consistent."""
     size, name = len(column.domain), column.domain.column
     _check_domain(column.domain)
     _check_codes(f"ranks of {name!r}", column.ranks, size, below=size)
@@ -125,6 +127,7 @@ def _check_column(column: RecodedColumn) -> None:
 
 
 def _check_domain(domain: Domain) -> None:
+    """Raise unless the values of a domain are distinct, finite numbers, dates or texts."""
     values, name = domain.values, domain.column
     _require(_plain(values.type) and values.null_count == 0, f"the values of {name!r} must be numbers, dates or text")
     _require(0 < len(domain) <= MAX_CODE, f"{name!r} must have some values")
@@ -170,6 +173,7 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
 
 
 def _check_groups(recoding: ByColumn, sizes: Sequence[int], shown: Sequence[int]) -> None:
+    """Raise unless each value has a published value of its column."""
     _require(len(recoding.groups) == len(sizes), "every column must have its groups")
     for group, size, count in zip(recoding.groups, sizes, shown, strict=True):
         _check_codes("groups", group, size, below=count, least=-1)
@@ -242,6 +246,7 @@ def _check_pieces(recoding: ByRow | ByBucket, sizes: Sequence[int], *, least: in
 
 
 def _check_buckets(recoding: ByBucket) -> None:
+    """Raise unless the buckets, slices and sensitive columns are consistent."""
     names, slices = recoding.names, recoding.slices
     _require(not recoding.columns, "a recoding into buckets recodes no column")
     for domain in recoding.domains:

@@ -220,6 +220,7 @@ def suppressed_within(fitted: Fit, model: Model, *, budget: int) -> tuple[Assign
 
 
 def _not_covered(fitted: Fit, model: Model, *, budget: int) -> UnseenValueError:
+    """Return the error of a table with more uncovered rows than may be suppressed."""
     return UnseenValueError(
         f"the recoding does not know or cover {fitted.uncovered_rows:,} of {fitted.rows:,} rows: {fitted.describe()}"
         + (f"; {count_unit(budget, fitted.unit)} may be suppressed" if budget else ""),

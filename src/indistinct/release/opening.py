@@ -337,6 +337,7 @@ def _structure(
 def _in_database(
     table: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
 ) -> Source | BucketTable:
+    """Open a release in a database: a table of classes, or the tables of buckets."""
     main = open_source(table)[1]
     structure = _structure(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
     if structure.buckets is None:

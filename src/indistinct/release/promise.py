@@ -205,6 +205,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
+    """Return the error of a column in a notation that must be declared."""
     if likely.eras:
         return InputError(
             f"column {name!r} looks like {likely.what}, which cannot be read; as text they would be sorted by their "

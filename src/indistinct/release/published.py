@@ -174,6 +174,7 @@ class Published:
         return self.once("promise", self._find_promise)
 
     def _find_promise(self) -> Model | None:
+        """Return the guarantee: the given model, that of the recoding, or those of the certificate."""
         if self.release is not None and self.model is self.release.check.model:
             return self.model
         if self.algorithm is not None and (self.model is not None or self.algorithm.promise() is not None):
@@ -330,6 +331,7 @@ def is_release(value: Any) -> bool:
 
 def _of_release(release: Release) -> Published:
     # Of a release that was made part by part no more is known than its file shows, and the metrics that add up.
+    """Describe a release made by this process."""
     made = release.check.assignment is not None
     return Published(
         published_tables(release.tables, release.structure),

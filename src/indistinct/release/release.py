@@ -261,6 +261,7 @@ class Release(Result):
 
 
 def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.Table:
+    """Decode dictionary columns, but for those `kept`."""
     plain = [
         pa.field(field.name, field.type.value_type if coded and field.name not in kept else field.type)
         for field in table.schema
@@ -463,6 +464,7 @@ class _TablesInMemory:
 
 
 def _require_budget(assignment: Assignment, budget: int) -> None:
+    """Raise if an assignment suppresses more than the limit."""
     suppressed, counted = assignment.suppressed_members, assignment.frequencies
     if suppressed > budget:
         share = share_above(suppressed, counted.members)

@@ -64,6 +64,7 @@ def view_of(
 def _of_classes(
     published: OpenedTables, schema: Schema, domains: Mapping[str, Domain], hierarchies: Mapping[str, Hierarchy]
 ) -> View:
+    """Read a release in classes as a view."""
     table = open_table(published.sources[MAIN], published=True).data
     quasi = _columns([domains[name] for name in schema.quasi if name in domains], hierarchies)
     classes = read_classes(table, quasi, schema=schema)
@@ -84,6 +85,7 @@ def _of_classes(
 def _of_buckets(
     evidence: BucketEvidence, schema: Schema, domains: Mapping[str, Domain], hierarchies: Mapping[str, Hierarchy]
 ) -> View:
+    """Read a release in buckets as a view."""
     columns = dict[str, ShownColumn]()
     for name in (name for each in evidence.slices for name in each.names if name in domains):
         own = evidence.known[name]
@@ -129,12 +131,14 @@ def _codes_in_original(own: Domain, original: Domain) -> Codes:
 def _encode_values(
     column: pa.ChunkedArray, name: str, *, order: Sequence[str] | None = None, required: bool = True
 ) -> Encoded:
+    """Encode a column; unless it is `required`, NaN and infinities count as missing."""
     if pa.types.is_floating(column.type) and not required:  # numbers that are none count as missing
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
     return encode_column(name, column, order=order, required=required)
 
 
 def _comparable(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type can be compared: neither nested nor binary nor durations."""
     kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
     return not (
         pa.types.is_nested(kind)

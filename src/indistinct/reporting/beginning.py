@@ -256,6 +256,7 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
 
 
 def _list_assumed(facts: Facts) -> tuple[str, ...]:
+    """Return the attackers against whom the release is protected."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"

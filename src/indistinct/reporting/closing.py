@@ -97,6 +97,7 @@ def limits(facts: Facts) -> Section:
 
 
 def _limits(facts: Facts) -> Iterator[str]:
+    """Yield the limits of the guarantee in sentences."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
     others = ", ".join((*schema.sensitive, *schema.insensitive))
     beyond = (

@@ -113,6 +113,7 @@ def _distinct_before(subject: Subject) -> dict[str, int]:
 
 
 def _distinct_after(subject: Subject) -> dict[str, int]:
+    """Count the distinct published values of each column."""
     data, counts = subject.data, {}
     tables = [data]
     if SENSITIVE in subject.published.tables.sources:
@@ -128,6 +129,7 @@ def _distinct_after(subject: Subject) -> dict[str, int]:
 
 
 def _distinct(column: pa.ChunkedArray) -> int:
+    """Count the distinct values of a column; missing counts as one."""
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     try:
         return int(pc.count_distinct(plain, mode="all").as_py())
@@ -217,6 +219,7 @@ def _words_of_transformation(spelled: str) -> str:
 
 
 def _words(hierarchy: Hierarchy | None) -> str:
+    """Name the kind of a hierarchy."""
     if hierarchy is None:
         return "ranges or sets of its values"
     declaration = hierarchy.to_json()

@@ -88,6 +88,7 @@ def _require_labels(subject: Subject, whole: pa.Table) -> None:
 
 
 def _is_number(value: object) -> bool:
+    """Return whether a value can be read as a number."""
     try:
         float(str(value))
     except ValueError:

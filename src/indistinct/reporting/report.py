@@ -220,6 +220,7 @@ def require_edition_in(language: str, edition: str) -> None:
 
 
 def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: str = ENGLISH) -> Report:
+    """Build the report of one edition."""
     internal = edition == "internal"
     chosen = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
@@ -252,6 +253,7 @@ def html_of(content: Content, translation: Translation | None = None) -> str:
 
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
+    """Return the sections of a report in their order."""
     return (
         beginning.verdict(facts, internal=internal),
         beginning.summary(facts),

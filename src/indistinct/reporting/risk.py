@@ -150,6 +150,7 @@ def _class_sizes(facts: Facts, values: JsonValues) -> list[Block]:
 
 
 def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
+    """Describe the class sizes before and after."""
     parts = []
     for name, sizes in sides.items():
         members = sum(size * count for size, count in sizes.items()) or 1

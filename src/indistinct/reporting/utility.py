@@ -55,6 +55,7 @@ def _dropped(certificate: JsonValues) -> Block:
 
 
 def _subgroups(values: JsonValues) -> list[Block]:
+    """Return the tables of subgroups with suppressed rows."""
     blocks: list[Block] = []
     for name, lines in (values.at("subgroups") or {}).items():
         if not any(line["suppressed"] for line in lines):
@@ -92,6 +93,7 @@ def _once(blocks: list[Block]) -> Iterator[Block]:
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
+    """Return the table of metrics."""
     metrics = facts.json("measure")
     if metrics is None:
         return [Notice(facts.why_not("measure"))]
@@ -100,6 +102,7 @@ def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
 
 
 def _distributions(facts: Facts) -> list[Block]:
+    """Return the distances of columns and pairs from the original."""
     distances = facts.json("distributions")
     if distances is None:
         return [Notice(facts.why_not("distributions"))]
@@ -134,6 +137,7 @@ def _farthest(values: JsonValues) -> str:
 
 
 def _queries(facts: Facts) -> list[Block]:
+    """Return the errors of a workload of queries."""
     answers = facts.json("query")
     if answers is None:
         return [Notice(facts.why_not("query"))]

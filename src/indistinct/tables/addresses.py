@@ -213,6 +213,7 @@ def named_as_given() -> Iterator[None]:
 
 
 def _standard_input() -> Path:
+    """Copy standard input to a temporary file, once; raise if it is empty."""
     if STANDARD in _COPIES:
         return _COPIES[STANDARD][1].path
     stream = getattr(sys.stdin, "buffer", None)
@@ -285,6 +286,7 @@ def _names_in(system: Any, folder: str, name: str) -> Iterable[str]:
 
 
 def _copy_file(address: str, target: Remote) -> Path:
+    """Download a file to a temporary copy, unless an equal one exists."""
     system, path = target
     single = name_of(address) == path.rpartition("/")[2]
     origin = address if single else str(system.unstrip_protocol(path))

@@ -116,6 +116,7 @@ def _read_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_whole(archive: zipfile.ZipFile, entry: str) -> bytes:
+    """Read an entry as a whole; raise if it is too large for a list of sheets."""
     with archive.open(entry) as file:
         content = file.read(MAX_LIST_BYTES + 1)
     if len(content) > MAX_LIST_BYTES:

@@ -180,6 +180,7 @@ def _texts_of(
     published: bool,
     guard: "SizeGuard",
 ) -> Texts:
+    """Read the columns of a delimited file as text, and check what Arrow does not check."""
     wanted = choose(dialect.columns, columns)
     if dialect.bare:
         return Texts(path, dialect, {name: pa.chunked_array([], TEXT) for name in wanted})
@@ -294,6 +295,7 @@ def _read_text(
 def _read_blocks(
     path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "SizeGuard", *, block_size: int
 ) -> pa.Table:
+    """Read a delimited file with Arrow in blocks of the given size."""
     from pyarrow import csv
 
     with guard.stream(path, dialect) as stream:

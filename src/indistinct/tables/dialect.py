@@ -222,6 +222,7 @@ def _records(text: str, delimiter: str, complete: bool, *, limit: int, trim: boo
 
 
 def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:
+    """Decode the first bytes of a file; return also whether this is the whole file."""
     with open_bytes(path) as file:
         start = file.read(size)
         complete = not file.read(1)
@@ -286,6 +287,7 @@ def empty_rows(path: Path, dialect: Dialect, candidates: Collection[int]) -> lis
 
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a file with their line numbers, by a strict parser."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     with open_bytes(path) as file, io.BufferedReader(_EndingLines(path, file), 1 << 16) as buffered:
@@ -308,6 +310,7 @@ class _EndingLines(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read bytes, and raise for a line that is too long."""
         part = self._file.read(len(buffer))
         buffer[: len(part)] = part
         last = max(part.rfind(b"\n"), part.rfind(b"\r"))

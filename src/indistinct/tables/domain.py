@@ -270,6 +270,7 @@ def read_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    """Cast a column to the type of a recoding; raise `UnseenValueError` for values that do not fit."""
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:

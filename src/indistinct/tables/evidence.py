@@ -194,6 +194,7 @@ class TypeEvidence:
         return self.marked if kind_of(self.kind) is Kind.NUMBER else self._form_of_first() is not None
 
     def _kind_of(self, texts: pa.ChunkedArray) -> pa.DataType:
+        """Infer the type of texts."""
         reading, kinds = self.reading, KINDS
         if reading.decimal or reading.thousands:
             plain = plain_numbers(texts, reading.decimal, reading.thousands)

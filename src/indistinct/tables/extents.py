@@ -155,6 +155,7 @@ def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: b
 
 
 def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.ndarray) -> None:
+    """Count the cells of a sheet, and the length of its shared texts."""
     extent, rows, width = spans.begin(), 0, 0
     longest = int(lengths.max(initial=0))
     for block in _blocks_of_tags(archive, name):

@@ -79,6 +79,7 @@ class _Room:
 
     @classmethod
     def of(cls, layout: _Layout, entries: int) -> "_Room":
+        """Allocate the buffers of a thread."""
         columns = layout.columns
         shape, rows = columns * entries, BLOCK_BYTES // len(layout.wanted) + 1
         data = np.zeros(BLOCK_BYTES + 16, dtype=np.uint8)

@@ -62,6 +62,7 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
+    """Convert a pandas frame to Arrow, column by column."""
     names = [str(name) for name in frame.columns]
     check_names(names)
     chosen, read = choose(names, columns), []
@@ -92,6 +93,7 @@ def _coded_intervals(column: Any) -> Any:
 
 
 def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert a column to a supported type: intervals become texts."""
     kind = column.type
     if is_interval_type(kind):
         return pa.chunked_array([interval_texts(chunk) for chunk in column.chunks], pa.string())
@@ -144,6 +146,7 @@ def check_readable(name: str, kind: pa.DataType) -> None:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are numbers, truth values, dates or times."""
     known = pa.types
     numbers = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean)
     return any(

@@ -118,6 +118,7 @@ def convert_values(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataTy
 
 
 def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
+    """Cast texts to a type; None if one does not fit, or a number is not finite."""
     try:
         converted = [chunk.cast(kind) for chunk in values.chunks]
     except pa.ArrowInvalid:

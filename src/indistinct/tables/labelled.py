@@ -198,6 +198,7 @@ def count_members(content: bytes | mmap.mmap) -> int:
 
 
 def _check_one_table(path: Path) -> None:
+    """Raise if a transport file of SAS has several tables."""
     if not path.stat().st_size:
         return  # the reader reports that it is no such file
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

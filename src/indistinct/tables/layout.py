@@ -114,6 +114,7 @@ class TableBytes(io.RawIOBase):
         self._ready = self._drop_lines(text[:end])
 
     def _drop_lines(self, text: bytes) -> bytes:
+        """Remove skipped and comment lines, except inside quotes."""
         mark = self._comment
         if not self._skip and (mark is None or (mark not in text)):
             self._inside ^= mark is not None and text.count(b'"') % 2 == 1

@@ -162,6 +162,7 @@ def open_table(
 
 
 def _open_files(files: tuple[Path, ...], how: Reading, memory: int | None, *, published: bool, source: Any) -> Table:
+    """Read the files of a table; raise if they change meanwhile."""
     with named_as_given():
         for path in files:
             check_file(path)
@@ -191,6 +192,7 @@ def _read(
     published: bool,
     source: Any,
 ) -> Delimited:
+    """Read files by their kind: delimited, Parquet, Arrow, workbook or statistics program."""
     path, kind = files[0], kind_of_file(files[0])
     partitions = find_partitions(source, files)
     inside = columns if partitions is None else partitions.file_columns(columns)
@@ -287,6 +289,7 @@ def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
 
 
 def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
+    """Find the dialect of a text file in the first encoding that fits, None if none does."""
     with readable(path):
         for candidate in encodings(path, reading.encoding):
             with suppress(UnicodeError):

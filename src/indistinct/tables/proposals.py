@@ -244,6 +244,7 @@ def _order(form: str) -> bool:
 
 
 def _look_at_values(name: str, column: pa.ChunkedArray, proposals: _Proposals) -> None:
+    """Propose values of a column that may mean missing."""
     kind = kind_of(column.type)
     if kind is Kind.NUMBER:
         marks = number_marks(column)

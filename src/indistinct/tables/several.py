@@ -89,6 +89,7 @@ def is_delimited(path: Path) -> bool:
 
 
 def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
+    """Return files of one kind, sorted; raise for none, a repeated one, or several kinds."""
     ordered = sorted(files)
     refuse_loose_files(ordered)
     if not ordered:
@@ -177,6 +178,7 @@ def require_unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
 
 
 def _check_stamps(stamps: Sequence[Stamp]) -> None:
+    """Raise if a file was changed after its stamp was taken."""
     for stamp in stamps:
         if Stamp.of(stamp.path) != stamp:
             raise InputError(

@@ -208,6 +208,7 @@ def _check_container(path: Path, content: BinaryIO | None) -> None:
 
 
 def _check_archive(path: Path, file: BinaryIO) -> None:
+    """Raise if a workbook is encrypted or would inflate beyond the limit."""
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if any(entry.flag_bits & 1 for entry in entries):
@@ -265,6 +266,7 @@ def _encrypted_error(path: Path) -> InputError:
 
 
 def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
+    """Raise if the first row of a sheet is a title instead of column names."""
     if len(names) > 1 and sum(map(bool, names)) == 1 and (len(names) > 2 or names[0]):
         raise InputError(
             f"the first row of the sheet of {path} has one cell above {len(names)} columns: a title, and no names",
@@ -274,6 +276,7 @@ def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
 
 
 def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[Any]], *, declared: bool) -> None:
+    """Raise if the first row of a sheet looks like data."""
     rows = [["" if cell is None else spell_cell(cell) for cell in row] for row in body[:ROWS_COMPARED]]
     if not declared and rows and is_data(names, rows):
         raise InputError(
@@ -284,6 +287,7 @@ def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[A
 
 
 def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
+    """Raise if the last row of a sheet looks like a total."""
     if len(body) >= 2 and is_total(["" if cell is None else spell_cell(cell) for cell in body[-1]]):
         raise InputError(
             f"the last row of the sheet of {path} looks like a total: it would be counted as a person and published",

@@ -106,6 +106,7 @@ def _translate_errors(folder: Path, kind: str) -> Iterator[None]:
 
 
 def _open_delta(folder: Path, version: int | None) -> Snapshot:
+    """Open a version of a Delta table."""
     try:
         import deltalake
     except ImportError:
@@ -137,6 +138,7 @@ def _delta_rows(table: Any, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _open_iceberg(folder: Path, version: int | None) -> Snapshot:
+    """Open a version of an Iceberg table."""
     try:
         from pyiceberg.catalog.noop import NoopCatalog
         from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow

@@ -185,6 +185,7 @@ def _survey_file(
 
 
 def _blocks(path: Path, dialect: Dialect, reading: Reading, size: int) -> Iterator[pa.Table]:
+    """Yield the rows of a delimited file as text, in blocks."""
     from pyarrow import csv
 
     names = names_to_read(dialect, reading.columns or None)

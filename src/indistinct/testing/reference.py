@@ -141,6 +141,7 @@ def _breaks(
     orders: Mapping[str, Sequence[Any]],
     paths: Mapping[str, Mapping[Any, Path]],
 ) -> bool:
+    """Return whether a class breaks a model, counted row by row."""
     match model:
         case KAnonymity(k=k):
             return len(members) < k

@@ -399,6 +399,7 @@ def _translation(mine: Domain, theirs: Domain) -> Codes:
 
 
 def _require(buckets: Buckets, schema: Schema) -> None:
+    """Raise unless form and columns of the buckets can be read."""
     named = [name for names in buckets.slices for name in names]
     if buckets.form not in ("sliced", "tables", "multiset") or (
         share_attributes(buckets.slices) and (buckets.form != "sliced" or buckets.generalized)

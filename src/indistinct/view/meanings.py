@@ -271,6 +271,7 @@ def _ends_on_line(low: End | None, high: End | float | None) -> tuple[float, flo
 
 
 def _raw(column: QuasiColumn, code: int) -> Meaning:
+    """Return the meaning of an unmodified value."""
     if column.tree:
         return Node(0, code)
     if not column.ranged:
@@ -281,6 +282,7 @@ def _raw(column: QuasiColumn, code: int) -> Meaning:
 
 
 def _whole(column: QuasiColumn) -> Meaning:
+    """Return the meaning of a star: the whole domain."""
     if column.taxonomy is not None and column.taxonomy.rooted:
         return Node(column.taxonomy.height, 0)
     missing, line = column.domain.missing, column.positions

@@ -230,6 +230,7 @@ def _encode_column(table: pa.Table, name: str) -> Encoded:
 
 
 def _key_column(key: Key, table: pa.Table, schema: Schema) -> Encoded:
+    """Encode the published columns of a key together."""
     for name in key:
         if name not in table.column_names or name in schema.quasi:
             raise SchemaError(
@@ -267,6 +268,7 @@ def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
 
 
 def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Array, ...]:
+    """Measure ranges as a recoding would have summarized them."""
     low, high = (np.array([span[end] for span in spans], dtype=np.int32) for end in (0, 1))
     absent = np.array([span.absent for span in spans], dtype=bool)
     summary, codes = summarize_ranges(column, Bounds(low, high, absent))
@@ -286,6 +288,7 @@ def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Array, ...]:
 
 
 def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
+    """Measure sets as a recoding would have summarized them."""
     positions = [column.positions[list(members.codes)] for members in sets]
     low, high = (np.array([end(part) for part in positions]) for end in (np.min, np.max))
     leaves = np.array([len(members.codes) for members in sets], dtype=np.int64)
@@ -298,6 +301,7 @@ def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
 
 
 def _not_understood(vocabulary: Vocabulary, strangers: Sequence[Texts]) -> InputError:
+    """Return the error of published values that cannot be read, with what may be missing."""
     column = vocabulary.column
     hint = "check that original, schema and hierarchies are those of this release"
     spelled = [None if row[0] is None else parse_value(row[0], vocabulary.kind) for row in strangers]

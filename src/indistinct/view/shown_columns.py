@@ -104,6 +104,7 @@ def _refuse_means(table: pa.Table, names: list[str], column: QuasiColumn) -> Non
 def _labels(
     column: QuasiColumn, meanings: list[Meaning], shown: list[Texts], hierarchy: Hierarchy | None
 ) -> ShownColumn:
+    """Build a published column from its values and what they cover."""
     domain = column.domain
     texts = tuple(text[0] if len(text) == 1 else f"[{text[0]} .. {text[1]}]" for text in shown)
     labels = ShownColumn(domain, covered_by(column, meanings), texts, _order(hierarchy))
@@ -183,6 +184,7 @@ def _places_of(ends: list[tuple[float | None, float | None, bool]]) -> list[floa
 
 
 def _not_told(name: str) -> InputError:
+    """Return the error of labels that cannot be read without the original or a hierarchy."""
     return InputError(
         f"the file alone does not show which values the labels of column {name!r} cover",
         hint="give the original (--original), the recoding (--recoding), or the hierarchies that list them",
@@ -196,6 +198,7 @@ def _distinct(column: pa.ChunkedArray) -> list[str | None]:
 
 
 def _listed_values(hierarchy: Hierarchy | None) -> list[str] | None:
+    """Return the values that a hierarchy lists, None for other hierarchies."""
     match hierarchy:
         case Explicit(rows=rows):
             return [row[0] for row in rows if row[0]]
@@ -223,6 +226,7 @@ def _members(text: str) -> list[str]:
 
 
 def _line(positions: list[float], kind: Kind) -> pa.Array:
+    """Convert positions to numbers, dates or moments."""
     if kind is Kind.NUMBER:
         return pa.array([int(index) for index in positions] if all(p == int(p) for p in positions) else positions)
     days = np.array(positions)

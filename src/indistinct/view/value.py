@@ -151,6 +151,7 @@ class View:
         return replace(self, slices=tuple(self._join_entries(each) for each in self.slices))
 
     def _join_entries(self, each: Slice) -> Slice:
+        """Merge equal entries of a slice if this at least halves them."""
         codes = [each.units, *each.codes.values()]
         grouping = group_rows(codes, [len(self.sizes), *(len(self.columns[name]) for name in each.names)])
         if 2 * len(grouping) > len(each.counts):

@@ -83,6 +83,7 @@ def obstacles(algorithm: Algorithm, policy: Policy) -> tuple[list[str], list[str
 
 
 def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
+    """Yield remarks on how an algorithm uses the settings of a policy."""
     traits = algorithm.traits
     bare = [name for name in policy.schema.quasi if name not in policy.used_hierarchies]
     if traits.hierarchies and bare:

@@ -68,6 +68,7 @@ class Background:
             self._handle = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
+        """Run the waiting chores one after the other, and keep their results."""
         while self.waiting:
             self.running, *rest = self.waiting
             chore, self.waiting, self._since = self.running, tuple(rest), time.monotonic()

@@ -26,6 +26,7 @@ def _draw(section: Section) -> None:
 
 
 def _draw_block(block: Block, *, name: str, title: str) -> None:
+    """Draw one block of a document."""
     match block:
         case Paragraph(text):
             parts.say(text)

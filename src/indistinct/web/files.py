@@ -137,6 +137,7 @@ def _download(request: Request, kind: str) -> Response:
 
 
 def _give_project(session: Session) -> Response:
+    """Answer with the project file of the session."""
     try:
         name, content = project_file(session)
     except TaskError as error:

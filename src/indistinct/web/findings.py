@@ -157,6 +157,7 @@ def is_number_of_a_case(column: Mapping[str, Any], rows: int) -> bool:
 
 
 def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that makes columns quasi-identifiers."""
     roles = dict.fromkeys(names, Role.QUASI)
     as_what = "a quasi-identifier" if len(names) == 1 else "quasi-identifiers"
     yield from _valid(
@@ -165,6 +166,7 @@ def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter
 
 
 def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that drops columns."""
     roles = dict.fromkeys(names, Role.IDENTIFIER)
     as_what = "an identifier" if len(names) == 1 else "identifiers"
     yield from _valid(
@@ -209,6 +211,7 @@ def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remed
 
 
 def _close(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
+    """Yield a remedy that adds t-closeness for sensitive columns without one as strict as `CAREFUL_T`."""
     stated = _models_of(policy, TCloseness)
     asked = {each.sensitive: each.t for each in stated if each.distance == "equal"}
     missing = [name for name in names if asked.get(name, 1.0) > CAREFUL_T]
@@ -364,6 +367,7 @@ def _for_unmodified(known: Situation) -> Iterator[Remedy]:
 
 
 def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bool]) -> Iterator[Remedy]:
+    """Yield maskings of a column that solve the problem (`settles`)."""
     policy, column = known.policy, next(each for each in known.looked["columns"] if each["name"] == name)
     for way in known.treatments.ways.get(name, ()):
         unusable = way.hierarchy is not None and name in policy.hierarchies

@@ -260,6 +260,7 @@ class Screen:
         fresh.update()
 
     async def _draw_step(self) -> None:
+        """Draw the heading, running work, errors and content of the step."""
         parts.heading(self.step.title, level=1)
         parts.say(self.step.purpose, kind="purpose")
         if self.session.ended:
@@ -299,6 +300,7 @@ class Screen:
                 parts.button("Leave as it was", self.on(self.session.settle_all), name="leave-as-it-was")
 
     def _draw_strip(self) -> None:
+        """Draw the strip with the key figures of the job."""
         for label, value, kind in standing(self.session):
             with parts.tag("div", classes=f"{kind} {label.replace(' ', '-')}".strip()):
                 with parts.tag("dt"):
@@ -307,6 +309,7 @@ class Screen:
                 parts.tag("dd", value)
 
     def _draw_tools(self) -> None:
+        """Draw the buttons above the step: undo, and the job as code."""
         parts.button("Undo", self.on(self.session.undo), name="undo", disabled=not self.session.can_undo)
         if self.session.is_open:
             parts.button(
@@ -314,6 +317,7 @@ class Screen:
             )
 
     async def _show_code(self) -> None:
+        """Show the job as policy, command and Python in a dialog."""
         forms = {"policy.toml": as_policy, "Command": as_command, "Python": as_python}
         with ui.element("dialog") as box:
             box.props["id"], box.props["aria-label"] = "code", translate("This job as code")

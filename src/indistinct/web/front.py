@@ -82,6 +82,7 @@ def draw_front(
 
 
 def _across(risks: Sequence[float]) -> _Scale:
+    """Return the horizontal scale for risks, logarithmic if they differ widely."""
     low, high = min(risks), max(risks)
     if low > 0 and high > WIDE * low:
         return _Scale(low / 1.3, high * 1.3, LEFT, WIDTH - RIGHT, log=True)
@@ -96,6 +97,7 @@ def _up(costs: Sequence[float]) -> _Scale:
 
 
 def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> str:
+    """Return the axes with their ticks and titles as SVG."""
     drawn = []
     for value in ticks(x.low, x.high, log=x.log):
         at = x.at(value)
@@ -145,6 +147,7 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
 
 
 def _spot(spot: Spot, left: float, top: float) -> str:
+    """Return a point of the picture as SVG."""
     pressed = "true" if spot.chosen else "false"
     words = escape(translate(spot.words))
     side = (14, "start") if left < WIDTH - NAME_WIDTH else (-14, "end")

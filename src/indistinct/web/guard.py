@@ -129,6 +129,7 @@ class Guard:
         return None
 
     async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:
+        """Open a session for a valid token, and redirect to the first page."""
         if scope["method"] != "GET" or not self._door.knows(token):
             await _refuse(scope, receive, send, "token")
             return
@@ -176,6 +177,7 @@ class _Sealed:
 
 
 def _seal(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
+    """Replace the headers of an answer by those that protect the page."""
     ours = {name for name, _ in WITH_EVERYTHING} | {b"cache-control", b"content-security-policy"}
     kept = [
         (name, value)
@@ -212,6 +214,7 @@ async def _redirect(send: Send, *headers: tuple[bytes, bytes]) -> None:
 
 
 async def _refuse(scope: Message, receive: Receive, send: Send, why: str) -> None:
+    """Answer that a request is refused, in a language that the browser accepts."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008})

@@ -60,6 +60,7 @@ def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
 
 
 def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:
+    """Describe the form field of a parameter, None if it has none."""
     kind, needed = _without_none(hint), is_required(field)
     if kind is NumericForms:
         return FormField(field.name, "choice", NumericForms.choices, needed)
@@ -116,6 +117,7 @@ def texts_of(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any, name: str) -> Any:
+    """Return the text of a parameter's value as its field shows it."""
     if isinstance(value, bool) or (isinstance(value, tuple) and name in (*SEVERAL_COLUMNS, SETS)):
         return value
     if value is None:

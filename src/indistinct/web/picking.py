@@ -129,6 +129,7 @@ def _say(text: str) -> str:
 
 
 def _cell(entry: Entry, kind: str, *, tag: str) -> str:
+    """Return a cell of a table as HTML."""
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(entry, str):
         return f"<{tag}{scope}{kind}>{_say(entry)}</{tag}>"

@@ -50,6 +50,7 @@ def find_changes(before: Reading, after: Reading) -> list[str]:
 
 
 def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations:
+    """Parse the text of a field to reading options."""
     value: Any
     if key in TRUTHS:
         value = bool(given)
@@ -102,6 +103,7 @@ def _split_line(line: str, columns: Collection[str]) -> tuple[str, str]:
 
 
 def _lines(given: Any) -> str:
+    """Write values by column as lines of a field."""
     if isinstance(given, Mapping):
         everywhere = _lines(given.get(EVERY))
         own = [f"{name} = {text}" for name, each in given.items() if name != EVERY for text in _as_list(each)]

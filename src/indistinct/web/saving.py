@@ -160,6 +160,7 @@ def _texts(job: SavedJob) -> dict[str, str]:
 
 
 def _job_of(texts: Mapping[str, str]) -> SavedJob:
+    """Parse the texts of a saved job."""
     document = json.loads(texts[TOLD])
     wrong = not isinstance(document, dict) or document.get("format") != FORMAT
     if wrong or not isinstance(document.get("told"), dict):

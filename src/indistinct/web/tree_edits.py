@@ -128,6 +128,7 @@ def add_values(rows: Rows, values: Iterable[str], *, rooted: bool = True) -> Row
 
 
 def _complete_row(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
+    """Return the row of a value: its groups on all levels, or the value itself where it has none."""
     width = len(above)
     for level in range(1, width):
         if value in above[level]:

@@ -144,6 +144,7 @@ class Worker:
         return await self._run(task, arguments, options, polite=True)
 
     async def _run(self, task: Task, arguments: Any, options: Any, *, polite: bool = False) -> Any:
+        """Run a task when it is its turn; the task goes on if the caller no longer waits."""
         await self._turn.acquire()
         talk = asyncio.get_running_loop().create_task(self._talk((task, arguments, options), polite=polite))
         talk.add_done_callback(lambda _talk: self._turn.release())
@@ -151,6 +152,7 @@ class Worker:
         return await asyncio.shield(talk)
 
     async def _talk(self, request: Any, *, polite: bool) -> Any:
+        """Send a request to a process of the right priority, and return its answer."""
         self._stopped, self.progress = False, Progress()
         try:
             if self._polite and not polite:  # the caller waits for this task, so its process runs at full speed
@@ -167,6 +169,7 @@ class Worker:
             self.progress = None
 
     def _converse(self, request: Any) -> Any:
+        """Send a request and wait for the answer; progress is kept meanwhile."""
         pipe, process = self._pipe, self._process
         try:
             pipe.send(request)
@@ -245,6 +248,7 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
 
 
 def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
+    """Run a task; return its result, or its error without cell values."""
     try:
         return "done", run()
     except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)

@@ -130,6 +130,7 @@ def check_sharing(columns: Columns, *, sensitive: Sequence[str], overlap: int) -
 
 
 def _check_number(columns: int, names: Sequence[str]) -> None:
+    """Raise unless the number of columns is between 2 and that of attributes."""
     if columns < 2:
         raise ParameterError.of("slicing", "columns", f"must be at least 2; got {columns}", hint=_ONE_COLUMN)
     if columns > len(names):
@@ -144,6 +145,7 @@ def _check_number(columns: int, names: Sequence[str]) -> None:
 
 
 def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -> None:
+    """Raise unless alpha leaves attributes for all columns."""
     others, left = columns - sensitive, attributes - sensitive * alpha
     if others < 0 or (others == 0 and left > 0):
         raise ParameterError(
@@ -161,6 +163,7 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
 
 
 def _around_sensitive(correlation: Floats, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
+    """Cluster each sensitive attribute with the alpha - 1 attributes correlated most with it."""
     free = [index for index in range(len(correlation)) if index not in sensitive]
     clusters = []
     for own in sensitive:

@@ -72,6 +72,7 @@ def _count_codes(column: Codes, multiplicities: Floats | None) -> tuple[Codes, F
 
 
 def _phi_squared(first: tuple[Codes, Floats], second: tuple[Codes, Floats], multiplicities: Floats | None) -> float:
+    """Return the squared mean contingency coefficient of two attributes."""
     (codes, counts), (other_codes, other_counts) = first, second
     rows, columns = len(counts), len(other_counts)
     if min(rows, columns) < 2:

@@ -212,6 +212,7 @@ class Slicing(Bucketization):
         )
 
     def _diversity(self, problem: Problem) -> int:
+        """Return l, 1 without a sensitive column; raise if the table cannot be sliced."""
         if len(problem.columns) + len(problem.sensitive) < 2:
             raise SchemaError(
                 "slicing needs at least two published columns: with one there is no link to hide",
@@ -253,6 +254,7 @@ class Slicing(Bucketization):
                 return columns
 
     def _slices(self, problem: Problem, l: int) -> Columns:
+        """Divide the attributes into columns: as declared, or by correlation."""
         known = list(problem.frequencies.names)
         sensitive = [column.name for column in problem.sensitive]
         fixed = self.fixed_columns(known, sensitive)
@@ -293,6 +295,7 @@ class Slicing(Bucketization):
         return paired if largest is not None and largest >= l else slices
 
     def _buckets(self, problem: Problem, links: TupleLinks, l: int, *, generalized: bool) -> Codes:
+        """Partition the tuples into buckets."""
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
         # Every split keeps the algorithm's own guarantee.
@@ -318,6 +321,7 @@ class Slicing(Bucketization):
 
 
 def _check_whole(links: TupleLinks, l: int) -> None:
+    """Raise if the whole table as one bucket is not l-diverse."""
     largest = largest_diversity(links)
     if largest is not None and largest < l:
         alone = all(int(part.max()) == 0 for part in links.parts)

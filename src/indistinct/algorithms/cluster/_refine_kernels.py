@@ -151,6 +151,7 @@ def _ends(held, floor):
 
 @inner
 def _reach(units, charges, state, c, j, but):
+    """Return the lowest and highest rank of a class in column j without unit `but`."""
     low, high = 1 << 30, -1
     v = state.head[c]
     while v != NONE:

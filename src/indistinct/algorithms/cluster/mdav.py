@@ -115,6 +115,7 @@ class MDAV(Algorithm):
         return self._recoding(problem, pieces)
 
     def _recoding(self, problem: Problem, pieces: Pieces) -> Recoding:
+        """Summarize the clusters to a recoding."""
         distinct, class_ids = distinct_with_places(pieces.class_ids)
         pieces = replace(pieces, class_ids=class_ids.astype(np.int32))
         columns, values = summarize(
@@ -186,6 +187,7 @@ class Points:
         return made
 
     def _cut_block(self, block: Codes, counts: Codes) -> tuple[Codes, Codes] | None:
+        """Divide a large block of points at the middle of its widest column, None if that is impossible."""
         spreads = [
             _deviation(self.numbers[block, j], counts) * self.space.scale[j] for j in range(self.numbers.shape[1])
         ]
@@ -281,6 +283,7 @@ def _root(parent: Codes, node: int) -> int:
 
 
 def _classes(problem: Problem, pieces: Pieces, *, split: bool) -> Classes:
+    """Return the classes of clusters with their histograms."""
     if split and problem.frequencies.joint is not None:
         return pieces.classes(problem.frequencies, pieces.size)
     if split:

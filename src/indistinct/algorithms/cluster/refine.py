@@ -85,6 +85,7 @@ class Refine(Algorithm):
         self._starters()
 
     def _starters(self) -> tuple[Algorithm, ...]:
+        """Return the algorithms whose results are refined."""
         if self.start == BEST:
             return TwoLevel(metric=self.metric), Mondrian(choose="loss")
         starter = parse(self.start, STARTS, what="start")

@@ -87,6 +87,7 @@ def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
 
 
 def _published_column(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
+    """Describe published ranges, for measuring their loss."""
     positions = column.positions[column.by_rank]
     return PublishedColumn(
         column.name,

@@ -88,6 +88,7 @@ class TopDownKACA(Algorithm):
         return _by_model(space, forest, parts.pieces.divided(problem.frequencies))
 
     def _by_size(self, space: ClusterSpace, forest: Forest, parts: ClusterParts) -> Recoding:
+        """Merge the cells of each part by class sizes alone, in threads."""
         nodes, k = space.cells + forest.offsets, space.problem.model.smallest
         cells, counts, starts = parts.pieces.cells, parts.pieces.counts, parts.starts
 

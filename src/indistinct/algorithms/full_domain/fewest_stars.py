@@ -163,6 +163,7 @@ def _with_classes(
 
 
 def _patterns(stars: list[tuple[int, ...]], members: list[Codes], width: int) -> Patterns:
+    """Collect the possible sets of starred columns with their cells."""
     starred = np.zeros((len(stars), width), dtype=bool)
     for index, mask in enumerate(stars):
         starred[index, list(mask)] = True
@@ -210,6 +211,7 @@ def find_fewest_stars(
 
 
 def _table_of(space: FullDomain, importance: Importance) -> StarTable:
+    """Return the cells with whole-number costs of a star in each column."""
     weights = [
         Fraction(str(importance.of(column.name))).limit_denominator(MAX_WEIGHT_DENOMINATOR) for column in space.columns
     ]
@@ -422,6 +424,7 @@ def _solve_program(
 
 
 def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[StarSolution | None, int, int]:
+    """Read the answer of the solver: solution, lower bound and number of nodes."""
     count = int(getattr(answer, "mip_node_count", 0) or 0)
     dual = getattr(answer, "mip_dual_bound", None)
     if answer.status == 2:  # nothing costs less than the start: patterns that cannot cost less were left out
@@ -456,6 +459,7 @@ def is_valid(table: StarTable, solution: StarSolution) -> bool:
 
 
 def _import_solver() -> tuple[Any, Any, Any]:
+    """Import the solver; raise `MissingExtraError` if it is not installed."""
     try:
         from scipy.optimize import Bounds, LinearConstraint, milp
     except ImportError:
@@ -467,6 +471,7 @@ def _import_solver() -> tuple[Any, Any, Any]:
 def _explain(
     problem: Problem, table: StarTable, start: StarSolution, best: StarSolution, proof: Proof, spec: Algorithm
 ) -> None:
+    """Record the proof and the attempts."""
     problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
     problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
     problem.counters["stars"] = int(best.counts[~best.dropped] @ best.stars[~best.dropped].sum(axis=1))

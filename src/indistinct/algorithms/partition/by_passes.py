@@ -251,6 +251,7 @@ class _Round:
         return cuts
 
     def _widths(self) -> Codes:
+        """Return the normalized width of each open part in each column."""
         low, high = self.survey.low, self.survey.high
         both = np.concatenate([low, high])
         some = [np.unique(both[:, index]) for index in range(len(self.columns))]

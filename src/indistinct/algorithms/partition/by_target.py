@@ -62,6 +62,7 @@ def targets_of(names: Sequence[str], problem: Problem, ranks: Codes, classes: Cl
 
 
 def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) -> TargetCodes:
+    """Return the codes of a target in each cell, from its histogram."""
     histogram = classes.histograms[(name,)]
     return TargetCodes(
         name,

@@ -107,6 +107,7 @@ class _Search:
         in_order: bool,
         model: Model,
     ) -> "_Search":
+        """Prepare queries, candidates and weights for the kernels."""
         asked = _queries_of_cells(boxes, ranks)
         weights = _weights(boxes, whole.truths)
         kinds = [_kind(column, trees) for column in columns]

@@ -248,6 +248,7 @@ class _OpenNodes:
     pushed: int = 0
 
     def push(self, node: _OpenNode) -> None:
+        """Add a node; its cells are dropped, and computed again later, if memory is short."""
         self.pushed += 1
         if self.bytes + node.bytes > MAX_BYTES_KEPT:
             node = replace(node, cells=None)

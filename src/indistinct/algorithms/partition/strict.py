@@ -95,6 +95,7 @@ def partition_by_test(
 
 
 def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
+    """Partition the rows in steps of decreasing size, in threads."""
     spare = np.empty_like(rows)
 
     def below(run: tuple[int, int], grain: int) -> CutTree:

@@ -279,6 +279,7 @@ def _start_database(duckdb: Any, memory: int) -> Any:
 
 
 def _import_duckdb() -> Any:
+    """Import DuckDB; raise `MissingExtraError` if it is not installed."""
     try:
         import duckdb
     except ImportError as error:

@@ -55,6 +55,7 @@ def own_words(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 
 def _translate_error(error: Exception, memory: type[Exception], disk: type[Exception]) -> Exception:
+    """Convert an error of DuckDB to one of ours."""
     text = str(error).lower()
     if isinstance(error, memory):
         return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()
@@ -255,6 +256,7 @@ class ColumnCodes:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def _of_chunk(self, chunk: pa.DictionaryArray) -> Codes:
+        """Return the codes of a chunk, and add its new values to the known ones."""
         dictionary = chunk.dictionary
         known = dictionary.slice(0, 0) if self.values is None else self.values
         positions = pc.index_in(dictionary, value_set=known)
@@ -289,6 +291,7 @@ class _Words:
         return pa.RecordBatchReader.from_batches(schema, self._read(schema))
 
     def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield batches with the codes of several columns packed into words."""
         try:
             for batch in self.batches:
                 words = []

@@ -114,6 +114,7 @@ def _convert_cells(column: PostgresColumn, cells: pa.Array) -> pa.Array:
 
 
 def _unbounded_error(column: PostgresColumn, what: str) -> InputError:
+    """Return the error of a value that cannot be published, such as infinity."""
     return InputError(
         f"column {column.name!r} of the type {column.kind} holds {what}, which cannot be published",
         hint="turn it into NULL or another value in a query",
@@ -145,6 +146,7 @@ def _kinds(session: DatabaseSession, relation: str, names: Sequence[str]) -> lis
 
 
 def _column(name: str, kind: str, category: str, modifier: int, zone: str) -> PostgresColumn:
+    """Describe how a column of a PostgreSQL type is read."""
     if kind in PLAIN:
         return PostgresColumn(name, kind, quote_name(name), PLAIN[kind])
     if kind == "oid":

@@ -146,6 +146,7 @@ class DatabaseSession:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        """Convert errors of the driver to ours."""
         adbc = _import_adbc()
         try:
             yield
@@ -214,6 +215,7 @@ def _words(error: Exception) -> str:
 
 
 def _import_adbc() -> Any:
+    """Import the driver; raise `MissingExtraError` if it is not installed."""
     try:
         import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
     except ImportError:

@@ -255,6 +255,7 @@ def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
 
 
 def _require_plain(reading: Reading) -> None:
+    """Raise if reading options are declared that a database does not have."""
     if reading != Reading(text=reading.text):
         raise ParameterError(
             "a table of a database is read by its own types, and some are declared here",

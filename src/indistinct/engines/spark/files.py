@@ -164,6 +164,7 @@ def find_pieces(
 
 
 def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
+    """Return whether workers read a Parquet file with the same values as Spark."""
     metadata = file.metadata.metadata or {}
     if any(key in metadata for key in OTHER_CALENDAR) or metadata.get(VERSION, b"4").startswith((b"1.", b"2.")):
         return False

@@ -125,6 +125,7 @@ def _last_word(source: SparkTable, held: Any, wanted: int) -> int | None:
 
 
 def _sample_of(source: SparkTable, held: Any, drawn: Any) -> DrawnTable:
+    """Return the drawn rows as a table that holds the frame."""
     frame = drawn.select([drawn[f"c{index}"] for index in range(len(source.columns))])
     with settings_of(source.session), shorten_errors("count the rows of a sample"):
         rows = int(frame.count())

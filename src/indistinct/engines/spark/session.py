@@ -55,6 +55,7 @@ def session_for(memory: int | None) -> Any:
 
 
 def _start_session(pyspark: Any, memory: int | None) -> Any:
+    """Start a local session with settings for this library."""
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "indistinct",
@@ -175,6 +176,7 @@ def shorten_errors(what: str) -> Iterator[None]:
 
 
 def _in_short(what: str, message: str, pyspark: Any) -> IndistinctError:
+    """Shorten an error of Spark; errors of this library on workers are restored."""
     ours = re.search(r"indistinct\.errors\.(\w+): ([^\n]*)(?:\n\s*\n?\s*hint: ([^\n]*))?", message)
     if ours is not None:
         return KNOWN.get(ours[1], InputError)(ours[2], hint=ours[3])

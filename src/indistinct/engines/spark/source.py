@@ -124,6 +124,7 @@ class SparkTable(SourceDetails):
             kept.unpersist()
 
     def _groups_of_frame(self, columns: Sequence[str]) -> ValueGroups:
+        """Count distinct rows of some columns by Spark."""
         from pyspark.sql import functions
 
         some = self.select(columns)

@@ -43,6 +43,7 @@ def arrow_schema(schema: Any) -> pa.Schema:
 
 
 def _arrow_type(name: str, kind: Any) -> pa.DataType:
+    """Return the Arrow type of a Spark type; raise if there is none."""
     of_spark = type(kind).__name__
     if of_spark == "DecimalType":
         return pa.decimal128(kind.precision, kind.scale)

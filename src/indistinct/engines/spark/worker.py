@@ -143,6 +143,7 @@ class Locating:
         return group_ids if self.entries is None else self.entries[group_ids]
 
     def _carried(self, rows: pa.Table, keys: Codes, groups: Codes, contents: Codes | None) -> pa.Table:
+        """Return the columns to send with each row: its key, cell, hash and published values."""
         columns = {KEY: pa.array(keys)}
         if self.owners is not None:
             columns[CELL] = pa.array(self.owners[groups].astype(np.int32))

@@ -207,6 +207,7 @@ class _Study:
         return self._finish(result, one, columns, before_side)
 
     def _run_over_slices(self, one: Formula | Question) -> AnalysisResult:
+        """Estimate a two-way table or a mean by group over two slices of buckets; raise for other analyses."""
         if isinstance(one, Formula) or len(_columns_of(one)) != 2 or self.weights is not None:
             raise ParameterError(
                 f"{one.text!r} needs columns of several slices, which the release does not link",
@@ -233,6 +234,7 @@ class _Study:
             return first, {}, (f"cannot be estimated on the release: {error.message}",)
 
     def _read(self, name: str, one: Formula | Question, table: pa.Table) -> StudyColumn:
+        """Read a column for an analysis, as numbers or as categories."""
         as_category = (
             name in one.categories if isinstance(one, Question) else f"C({name})" in one.terms.replace(" ", "")
         )
@@ -250,6 +252,7 @@ class _Study:
         return column
 
     def _weights(self, table: pa.Table) -> Floats | None:
+        """Return the survey weights of the rows, None without any; raise unless they are published as numbers."""
         if self.weights is None:
             return None
         if self.weights not in table.column_names or not _is_number(table[self.weights].type):
@@ -309,6 +312,7 @@ def _result(
     after: Mapping[str, Interval],
     notes: tuple[str, ...],
 ) -> AnalysisResult:
+    """Combine the estimates of original and release to a result."""
     kind = f"{one.family} regression" if isinstance(one, Formula) else one.kind
     tested = 0.0 if isinstance(one, Formula) or one.kind == "correlation" else None
     return AnalysisResult(one.text, kind, rows, terms_of(before, after, tested=tested), notes=notes)

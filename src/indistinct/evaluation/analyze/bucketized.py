@@ -123,6 +123,7 @@ def _expected_table(
 def _expected_means(
     name: str, categories: tuple[str, ...], numbers: NumericColumn, position: Integers, counts: Floats
 ) -> dict[str, Interval]:
+    """Return the expected mean of a number in each category, with its interval, over slices of buckets."""
     known = ~np.isnan(numbers.low)
     values, position = numbers.low[known], position[known]
     rows = np.bincount(position, minlength=len(counts)).astype(float)

@@ -176,6 +176,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are numbers, dates or truth values."""
     types = pa.types
     return any(
         (
@@ -193,6 +194,7 @@ def _is_whole(kind: pa.DataType) -> bool:
 
 
 def _require_column(name: str, release: pa.Table) -> None:
+    """Raise unless the release has the column."""
     if name not in release.column_names:
         raise ParameterError(
             f"the release does not have the column {name!r}: it was suppressed",
@@ -227,6 +229,7 @@ def _index_in(values: pa.Array, distinct: pa.Array) -> Integers:
 
 
 def _read_labels(name: str, release: pa.Table, hierarchies: Mapping[str, Hierarchy]) -> ShownLabels:
+    """Read the published labels of a column with what they cover."""
     outputs = dict(published_columns(release.column_names, [name])).get(name)
     if outputs is None:
         raise ParameterError(

@@ -113,6 +113,7 @@ def _values(column: StudyColumn, values: Any) -> Any:
 
 
 def _side(values: Mapping[str, Any], ranged: Mapping[str, RangedColumn], weights: Floats | None) -> Side:
+    """Collect the columns of one side, original or release, for rows with all values."""
     complete = np.ones(len(next(iter(values.values()))), dtype=bool)
     for each in values.values():
         complete &= np.array([cell is not None for cell in each]) if each.dtype == object else ~np.isnan(each)
@@ -297,6 +298,7 @@ def _require_references(frame: Any) -> None:
 
 
 def _outcome(formula: Formula, frame: Any) -> Floats:
+    """Return the outcome of a formula as numbers."""
     from formulaic import model_matrix
 
     name = formula.plain_outcome
@@ -320,6 +322,7 @@ def _outcome(formula: Formula, frame: Any) -> Floats:
 
 
 def _two_values(name: str, values: Any) -> tuple[Floats, Any]:
+    """Return which rows have the second of two values, and this value; raise unless there are two."""
     distinct = sorted(set(values.tolist()))
     if len(distinct) != 2:
         raise ParameterError(
@@ -339,6 +342,7 @@ def _events(name: str, values: Any) -> Floats:
 def _fit_linear(
     formula: Formula, names: Sequence[str], design: Floats, outcome: Floats, weights: Floats | None
 ) -> RegressionFit:
+    """Fit a linear or logistic regression."""
     from statsmodels.genmod import families
     from statsmodels.genmod.generalized_linear_model import GLM
     from statsmodels.regression.linear_model import OLS, WLS
@@ -361,6 +365,7 @@ def _fit_linear(
 def _fit_cox(
     formula: Formula, frame: Any, names: Sequence[str], design: Floats, weights: Floats | None
 ) -> RegressionFit:
+    """Fit a Cox regression."""
     from statsmodels.duration.hazard_regression import PHReg
 
     if weights is not None:
@@ -404,6 +409,7 @@ def _fit_ranges(names: Sequence[str], design: Floats, bounds: RangedColumn) -> R
 
 
 def _log_likelihood(parameters: Floats, design: Floats, low: Floats, high: Floats, exact: Any) -> Floats:
+    """Return the log-likelihood of each row under normal errors, where the outcome may be a range."""
     from scipy.special import log_ndtr
 
     mean, deviation = design @ parameters[:-1], np.exp(parameters[-1])

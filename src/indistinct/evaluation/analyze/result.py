@@ -228,6 +228,7 @@ class Analyses(Result):
 
 
 def _term_grid(one: AnalysisResult) -> Grid:
+    """Return the table of terms before and after."""
     rows = [
         (
             Own(term.name),

@@ -363,6 +363,7 @@ def _check_sizes(**sizes: Any) -> None:
 
 
 def _share(threshold: Any) -> Fraction:
+    """Check the threshold of risk and return it as a fraction."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | Fraction) or not 0 < threshold <= 1:
         raise ParameterError(
             f"`threshold` must be above 0 and at most 1; got {threshold!r}",
@@ -464,6 +465,7 @@ def _risk_beyond_table(
 
 
 def _disclosure(table: AssessedTable, column: str, wanted: Wanted) -> AttributeDisclosure:
+    """Compute attribute disclosure of one sensitive column."""
     known: dict[tuple[object, ...], Classes] = {}
 
     def classes_for(model: Model) -> Classes:

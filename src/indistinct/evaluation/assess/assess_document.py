@@ -189,6 +189,7 @@ def _unique_sets(values: JsonValues, side: str) -> Iterator[Block]:
 
 
 def _set_grid(values: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any], caption: str) -> Grid:
+    """Return the table of column sets with their uniques."""
     rows: list[tuple[Cell, ...]] = [
         (", ".join(each["columns"]), *(values.figure(*path, index, key) for key in ("unique", "minimal")))
         for index, each in enumerate(sets["sets"])
@@ -226,6 +227,7 @@ def sensitive_grid(values: JsonValues, *, side: str | None = None) -> Grid:
 
 
 def _sensitive_figure(values: JsonValues, start: tuple[str, ...], path: tuple[str, ...], form: Words) -> Figure:
+    """Return one figure of attribute disclosure."""
     if path == ("l", "recursive"):
         each_l = values.at(*start, *path) or ()
         index = next((index for index, each in enumerate(each_l) if each["l"] == 2), len(each_l))
@@ -355,6 +357,7 @@ def membership_grid(values: JsonValues, *, groups: str) -> Grid:
 
 
 def _membership_words(values: JsonValues, kind: str, key: str) -> Words:
+    """Return the function that writes a figure of membership disclosure."""
     estimated = "" if values.at(kind, "exact") else " (estimated)"
     originals = values.at(kind, "originals")
     match key:

@@ -284,6 +284,7 @@ def identifiers_shown(table: AssessedTable, *, pseudonyms: Sequence[str] = ()) -
 
 
 def _appearance(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str]) -> Appearance:
+    """Compare the columns of a table with its roles; pseudonyms are recognized by their values."""
     if table.source is None:
         return Appearance()
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]

@@ -110,6 +110,7 @@ def taxonomies_of_labels(domains: Sequence[Domain], originals: Mapping[str, Taxo
 
 
 def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:
+    """Return the hierarchy above published labels if they are exactly one level of the original hierarchy."""
     if original is None:
         return None
     texts = domain.texts()

@@ -184,6 +184,7 @@ def _weights(domain: Domain) -> Codes:
 
 
 def _require_one_each(people: Codes, column: str) -> None:
+    """Raise if a person has several survey weights."""
     several = int((np.bincount(people) > 1).sum())
     if several:
         raise InputError(

@@ -215,6 +215,7 @@ def _require_codes(slices: Sequence[Slice]) -> None:
 
 
 def _index(covers: Sequence[Cover]) -> _Index:
+    """Index classes by the codes of the most selective column."""
     sizes = np.array([int(cover.high.max(initial=-1)) + 1 for cover in covers])
     lengths = np.array([int(cover.lengths.sum()) for cover in covers])
     shared = lengths / np.maximum(sizes, 1)
@@ -412,6 +413,7 @@ def membership_by_kind(opened: Published) -> dict[str, Membership]:
 
 
 def _buckets(opened: Published, quasi_only: bool, limit: int) -> tuple[tuple[Cover, ...], Codes]:
+    """Return the values that each bucket shows by column, and the original rows."""
     schema, structure = opened.schema, opened.structure
     engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     require_original(structure, whole.columns)
@@ -509,6 +511,7 @@ def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
 
 
 def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[str]:
+    """Return the lines on membership disclosure for one kind of tuple."""
     one, many = matched
     candidates = f"{_short(membership.candidates)} candidates"
     if not membership.exact:

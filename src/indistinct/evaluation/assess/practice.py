@@ -101,6 +101,7 @@ def findings(
 
 
 def _sizes(smallest: int) -> Iterator[PracticeFinding]:
+    """Check the class sizes that published rules ask for."""
     for source, rule in ((EMA, "ema-0.09"), (HEALTH_CANADA, "health-canada-0.09")):
         yield _risk(f"{rule}-strict", Fraction("0.09"), smallest, source, note="1/11 = 0.0909 is above 0.09")
         yield _cell(f"{rule}-rounded", 11, smallest, source, note="1/11 is written 0.09, which allows classes of 11")

@@ -151,6 +151,7 @@ def dis_suda(scores: Floats, *, columns: int, uniques: int, pairs: int, fraction
 
 
 def _require_fraction(fraction: float) -> None:
+    """Raise unless a sampling fraction is above 0 and at most 1."""
     if not 0 < fraction <= 1:
         raise ParameterError(
             f"the sampling fraction must be above 0 and at most 1; got {fraction:g}",

@@ -167,6 +167,7 @@ def attack(
 
 
 def _one(chosen: Attack, target: Target) -> Outcome:
+    """Run one attack; raise if it does not apply to the release."""
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
@@ -343,6 +344,7 @@ def _require_in_memory(published: Published) -> None:
 
 
 def _target(published: Published) -> Target:
+    """Describe a release as the target of attacks."""
     if published.release is None:  # a release of ours in which everything is suppressed may have no rows
         require_rows(published.main.rows)
     return Target(

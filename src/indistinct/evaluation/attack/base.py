@@ -176,6 +176,8 @@ def outcome_blocks(values: JsonValues) -> list[Block]:
 
 
 def _outcome_row(values: JsonValues, index: int) -> tuple[Cell, ...]:
+    """Return the row of one attack for the table of outcomes."""
+
     def figure(key: str, words: Words = percent, absent: str = ABSENT) -> Cell:
         return values.figure("outcomes", index, key, words=words, absent=absent)
 

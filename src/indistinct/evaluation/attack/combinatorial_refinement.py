@@ -133,6 +133,7 @@ def _finest(below: Codes, level: int, part: int) -> tuple[int, int]:
 
 
 def _as_claims(j: int, named: list[tuple[int, int, int, int, float]]) -> Claims:
+    """Convert named parts of classes to claims on a column."""
     if not named:
         return Claims.none(j)
     *whole, chance = zip(*named, strict=True)

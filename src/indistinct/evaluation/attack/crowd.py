@@ -70,6 +70,7 @@ def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
 
 
 def _column(target: Target, name: str) -> QuasiColumn:
+    """Return a quasi-identifier over the values of all known tables."""
     hierarchy = target.hierarchies.get(name)
     order = declared_order(hierarchy)
     original = table_of(target.original, "the original")
@@ -123,6 +124,7 @@ def original_crowd(target: Target) -> Crowd:
 
 
 def _original_crowd(target: Target) -> Crowd:
+    """Return the people of the original, or the sample of them to attack."""
     crowd = crowd_of(target, target.original, "the original")
     published = target.published.main.rows
     if published > len(crowd):

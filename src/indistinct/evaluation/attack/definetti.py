@@ -91,6 +91,7 @@ class DeFinetti(Attack):
         return self._outcome(dealt, dealt.expected_hits(learned, right), control)
 
     def _outcome(self, dealt: "Dealt", successes: float, control: Tally | None) -> Outcome:
+        """Compare the share of correct guesses with the baselines."""
         rows = int(dealt.weights.sum())
         tally, share, majority = Tally(rows, successes), dealt.bucket_share(), dealt.majority()
         baseline = max(share, majority)

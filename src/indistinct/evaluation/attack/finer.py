@@ -53,6 +53,7 @@ def shown_classes(target: Target) -> ShownClasses:
 
 
 def _read(target: Target) -> ShownClasses:
+    """Read the classes of a release, and count the cells of its original."""
     schema = target.schema
     counted = count_source(target.original, Request(schema.quasi, (), target.hierarchies))
     columns = columns_of(counted.domains, {name: h for name, h in target.hierarchies.items() if name in schema.quasi})

@@ -97,6 +97,7 @@ def _earlier(target: Target) -> Target:
 
 
 def _read_earlier(target: Target) -> Target:
+    """Return the earlier release as a target with the domains of this one."""
     assert target.earlier is not None  # noqa: S101  (it is needed)
     hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
     columns = columns_of([column.domain for column in columns_known(target)], hierarchies)

@@ -78,6 +78,7 @@ def groups_of(target: Target, sensitive: str | None = None) -> Groups:
 
 
 def _classes(target: Target, sensitive: str | None) -> Groups:
+    """Read the groups of a release in classes."""
     published = table_of(target.published.main, "the release")
     if not published.num_rows:
         nothing = np.zeros(0, dtype=np.int64)
@@ -119,6 +120,7 @@ def evidence_of(target: Target) -> BucketEvidence:
 
 
 def _of_buckets(target: Target, sensitive: str | None) -> Groups:
+    """Read the groups of a release in buckets: entries of the slice with the sensitive column."""
     evidence = evidence_of(target)
     every = [each for each in evidence.slices if sensitive in each.names]
     home = every[0] if every else None

@@ -84,6 +84,7 @@ class Minimality(Attack):
         return self._too_many(target, looked_at[0])
 
     def _too_many(self, target: Target, key: Key) -> str | None:
+        """Return why the worlds cannot be enumerated, None if they can."""
         rows = target.published.main.rows
         try:
             possible = rows <= MAX_ROWS and known_table(target, key).number(self.worlds) <= self.worlds
@@ -113,6 +114,7 @@ class Minimality(Attack):
         return self._outcome(known, chances, kept)
 
     def _outcome(self, known: "Known", chances: Floats, kept: int) -> Outcome:
+        """Count the people for whom the most probable value became more certain than before, and correct."""
         share, truth, rows = known.shares(), known.truth(), known.cells.counts
         guess = chances.argmax(axis=1)
         every = np.arange(len(rows))

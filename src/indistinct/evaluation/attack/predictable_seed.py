@@ -184,6 +184,7 @@ class _BlocksOfRows:
 
     @classmethod
     def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, codes: Codes) -> "_BlocksOfRows":
+        """Choose half of the rows of each block to select a guess, and judge it by the other half."""
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows

@@ -182,6 +182,7 @@ def marginal(view: View, name: str, size: int) -> Floats:
 
 
 def _column(domain: Domain, before: Floats, after: Floats, *, rows: int) -> ColumnDistance:
+    """Compute the distances of one column."""
     moved = share = None
     if domain.ordered and len(domain.values):
         # What is missing has no place on the line.
@@ -275,6 +276,7 @@ def _averages(cover: Cover, columns: Iterable[Floats | Mask]) -> _Averages:
 
 
 def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, view: View) -> PairDistance:
+    """Compute the distances and associations of a pair of columns."""
     tables, pearson, spearman = [], [], []
     for first, second, values in zip(one, other, (before, view), strict=True):
         product = _products(values, (first.name, second.name))
@@ -381,6 +383,7 @@ def draw_distributions(distances: Distributions, *, title: str) -> str:
 
 
 def _distances(distances: Distributions) -> list[dict[str, Any]]:
+    """Return the cells of the map of distances."""
     cells = [_cell(each.column, each.column, each.total_variation) for each in distances.columns]
     for pair in distances.pairs:
         one, other = pair.columns
@@ -389,6 +392,7 @@ def _distances(distances: Distributions) -> list[dict[str, Any]]:
 
 
 def _dependence(distances: Distributions) -> list[dict[str, Any]]:
+    """Return the cells of the map of dependence: before above the diagonal, after below it."""
     cells = []
     for pair in distances.pairs:
         (one, other), (before, after) = pair.columns, pair.cramers_v
@@ -402,6 +406,7 @@ def _cell(column: str, row: str, value: float | None) -> dict[str, Any]:
 
 
 def _map(distances: Distributions, cells: list[dict[str, Any]], *, heading: str) -> "alt.LayerChart":
+    """Draw a map with a colored square for each pair of columns."""
     alt = altair()
     names = [each.column for each in distances.columns]
     side = min(LARGEST, max(SMALLEST, WIDTH // max(len(names), 1)))

@@ -140,6 +140,7 @@ def _measure(
     k: int | None = None,
     target: str | None,
 ) -> Measurements:
+    """Measure a release: in classes, in buckets, or part by part."""
     if published.sums:
         return _measure_by_part(published, metrics)
     unit = published.k if k is None else k
@@ -244,6 +245,7 @@ def _measure_again(published: PublishedColumn, column: QuasiColumn, used: Codes,
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
+    """Read the assignment of a release from its labels, by the original."""
     source, schema, declared = published.main, published.schema, published.used_hierarchies
     whole = open_source(published.require_original("measure"), memory=published.memory)[1]
     check_job(whole, schema, KAnonymity(1), declared)

@@ -141,6 +141,7 @@ def _least_sum(numbers: Numbers) -> float:
 
 
 def _least_mean(numbers: Numbers) -> float:
+    """Return the smallest possible mean, by repeated comparison with the current one."""
     order = _in_order(numbers)
     floor, here = numbers.limits[0], numbers.high[numbers.units] > 0
     mean = float(numbers.least[here].max(initial=floor if numbers.suppressed else -np.inf))

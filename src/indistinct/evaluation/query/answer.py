@@ -81,6 +81,7 @@ class Answer(Result):
 
 
 def _words(value: Number | None) -> str:
+    """Write a number or a date of an answer."""
     if value is None:
         return ABSENT
     if isinstance(value, date):
@@ -123,6 +124,7 @@ def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:
 
 
 def _require_numbers(labels: ShownColumn, query: Query) -> None:
+    """Raise unless a column can be aggregated as the query asks."""
     kind = labels.kind
     if kind is Kind.TEXT:
         raise InputError(
@@ -136,6 +138,7 @@ def _require_numbers(labels: ShownColumn, query: Query) -> None:
 
 
 def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
+    """Answer a query for one set of boxes."""
     if query.aggregate == "COUNT":
         return _answer_count(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
@@ -149,6 +152,7 @@ def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
 
 
 def _answer_count(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
+    """Convert counts of rows to the answer of a COUNT."""
     value, low, most, variance = counted
     high = most + (rows.suppressed or 0)
     # The estimate is of published rows, whose number is exact where all are certain or impossible.
@@ -267,6 +271,7 @@ def _covered_sets(labels: ShownColumn) -> list[tuple[str | None, ValueSet]]:
 
 
 def _set_of(labels: ShownColumn, index: int) -> ValueSet:
+    """Return the values that a published label covers as a set."""
     cover = labels.cover
     runs = slice(int(cover.indptr[index]), int(cover.indptr[index + 1]))
     pairs = list(zip(cover.low[runs].tolist(), cover.high[runs].tolist(), strict=True))
@@ -290,6 +295,7 @@ def _set_of(labels: ShownColumn, index: int) -> ValueSet:
 
 
 def _overlap(sets: Sequence[ValueSet]) -> bool:
+    """Return whether two of the sets have a common value."""
     seen: ValueSet | None = None
     for values in sets:
         if seen is not None and not (seen & values).empty:  # type: ignore[operator]

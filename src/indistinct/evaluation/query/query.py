@@ -262,6 +262,7 @@ def _attained(names: Sequence[str], schema: Schema, about: QueryContext) -> dict
 def _quasi(
     table: pa.Table, name: str, schema: Schema, about: QueryContext, constants: Iterable[str]
 ) -> tuple[ShownColumn, Codes]:
+    """Read a published quasi-identifier for queries."""
     column = about.columns.get(name)
     number = column is None or column.domain.kind is not Kind.TEXT
     if number and about.forms.of(name) == "mean" and name in table.column_names:
@@ -297,6 +298,7 @@ def _in_buckets(
     *,
     about: QueryContext,
 ) -> View:
+    """Read a release in buckets, with the columns that queries ask about."""
     evidence = published.in_buckets(schema, light=False)
     listed = buckets.attributes
     asked = _columns_asked_about(queries, listed, schema)

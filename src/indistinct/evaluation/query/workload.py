@@ -103,6 +103,7 @@ class WorkloadErrors(Result):
         return float(weights[known] @ errors[known] / weights[known].sum()) if known.any() else math.nan
 
     def _quantile(self, errors: Floats, share: float) -> float:
+        """Return the weighted quantile of errors."""
         known = np.flatnonzero(~np.isnan(errors))
         if not len(known):
             return math.nan

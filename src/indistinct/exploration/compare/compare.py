@@ -145,6 +145,7 @@ class Comparison:
         return text.getvalue()
 
     def _name_of_metric(self, metric: str | None) -> str:
+        """Return the name of a metric, by default the first; raise unless it was compared."""
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(

@@ -91,6 +91,7 @@ def _digest_of_job(compared: ComparedJob) -> str:
 
 
 def _digest_of_population(population: Any) -> str | None:
+    """Return the digest of a population, None without one."""
     if population is None:
         return None
     return (

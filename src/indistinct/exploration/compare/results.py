@@ -75,6 +75,7 @@ def draw_risk(comparison: Comparison) -> str:
 def _against(
     comparison: Comparison, shown: list[Trial], metric: str, risk: Risk, *, names: list[str]
 ) -> "alt.LayerChart":
+    """Draw one metric against risk, with the Pareto front."""
     alt = altair()
     values = [_mark(comparison, trial, metric, risk) for trial in shown if trial.metrics.get(metric) is not None]
     front = [_mark(comparison, trial, metric, risk) for trial in comparison.pareto(metric, risk=risk)]
@@ -103,6 +104,7 @@ def _against(
 
 
 def _mark(comparison: Comparison, trial: Trial, metric: str, risk: Risk) -> dict[str, Any]:
+    """Return a point of the picture."""
     return {
         "series": series_of(comparison, trial),
         "risk": trial.highest_risk if risk == "highest" else trial.average_risk,

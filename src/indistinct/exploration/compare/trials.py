@@ -180,6 +180,7 @@ def try_point(compared: ComparedJob, point: Point) -> Trial:
 
 
 def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
+    """Make the release of a point, and return its figures."""
     varied = replace(compared.job, model=point.model, algorithm=point.algorithm, suppression=point.suppression)
     release = run_job(varied)
     seconds = _since(began)
@@ -199,6 +200,7 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
+    """Measure a release by the compared metrics; figures that are not finite are None."""
     measurements = measure(release, compared.metrics)
     values: dict[str, float | None] = {metric.name: measurements.get(metric.name) for metric in compared.metrics}
     if compared.preference is not None:

@@ -59,6 +59,7 @@ def _tell_all(queue: "SimpleQueue[Trial]", tell: Tell) -> None:
 
 
 def _pickle_job(compared: ComparedJob) -> bytes:
+    """Pickle a job for workers; raise if a part of it cannot be pickled."""
     try:
         return pickle.dumps(compared)
     except (pickle.PicklingError, TypeError, AttributeError):  # user-defined kinds may not be picklable
@@ -118,6 +119,7 @@ class TrialWorker:
         return process.returncode
 
     def _running(self) -> "subprocess.Popen[bytes]":
+        """Return the running process of the worker, started on first use."""
         if self.process is None:
             self.process = subprocess.Popen(
                 # It imports what this process imports, and nothing from the working directory.

@@ -48,6 +48,7 @@ def find_strays(archive: zipfile.ZipFile, content: bytes, name: str) -> Strays:
 
 
 def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
+    """Collect the bytes of an archive that belong to no entry."""
     entries = archive.infolist()
     strays: dict[str, list[bytes]] = {}
     used = [_read_local(content, entry, strays) for entry in entries]
@@ -139,6 +140,7 @@ def _strange_fields(extra: bytes) -> bytes:
 
 
 def _check_strays(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the bytes of an archive that belong to no entry."""
     strays: Strays | None = subject.file.strays
     if strays is None:
         return

@@ -51,6 +51,7 @@ OF_FIELDS = {b"PARQUET:field_id", b"_PL_CATEGORICAL2"}
 
 
 def _index(subject: ScannedFile) -> Iterator[Finding]:
+    """Report a stored index of a pandas frame."""
     described = _pandas(metadata_of(subject).get(b"pandas"))
     if described is None:
         return
@@ -76,6 +77,7 @@ def _index(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _index_of_frame(subject: ScannedFile, name: str) -> Finding:
+    """Return the finding of a stored index."""
     return leak(
         subject.called(name) if name in subject.columns else "metadata",
         subject.table.num_rows,
@@ -125,6 +127,7 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _attributes(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the attributes and the index of a stored frame."""
     frame = subject.file.inside
     if not frame:
         return
@@ -154,6 +157,7 @@ def metadata_text(schema: pa.Schema) -> bytes:
 
 
 def _pandas(text: bytes | None) -> dict[str, Any] | None:
+    """Parse the metadata of pandas, None if there is none."""
     try:
         described = json.loads(text or b"")
     except (ValueError, RecursionError):
@@ -171,6 +175,7 @@ MIN_VALUES_IN_ORDER = 7
 
 
 def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Report values of a dictionary that no row has."""
     if subject.file.rows is not None:
         yield NotChecked("values in a dictionary that no row has", "not all rows were read: others may have them")
         return
@@ -198,6 +203,7 @@ def _unused_values(column: pa.ChunkedArray) -> int:
 
 
 def _category_order(subject: ScannedFile) -> Iterator[Finding]:
+    """Report a dictionary in the order of the original's rows."""
     if subject.original is None:
         return
     for index, name in enumerate(subject.columns):
@@ -227,6 +233,7 @@ def _texts(values: pa.Array) -> list[str]:
 
 
 def _stored_behind_missing(subject: ScannedFile) -> Iterator[Finding]:
+    """Report values stored behind missing cells."""
     for index, name in enumerate(subject.columns):
         kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(index).chunks)
         if kept:

@@ -31,6 +31,7 @@ MIN_SHARE_OF_RANGE = 0.5
 
 
 def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns that neither the schema nor the original has."""
     is_known = subject.schema is not None or subject.original is not None
     rows = subject.table.num_rows
     for index, name in enumerate(subject.columns):
@@ -70,6 +71,7 @@ def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_identifiers(subject: ScannedFile) -> Iterator[Finding]:
+    """Report published identifiers."""
     hidden = {name.strip().casefold() for name in subject.hidden}
     for index, name in enumerate(subject.columns):
         column = subject.table.column(index)
@@ -111,6 +113,7 @@ def _are_hashes(subject: ScannedFile, column: pa.ChunkedArray) -> bool:
 
 
 def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns that number the rows."""
     declared = () if subject.schema is None else subject.schema.published
     for index, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
@@ -132,6 +135,7 @@ def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns in which nearly every value is unique."""
     rows = subject.table.num_rows
     for index, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):

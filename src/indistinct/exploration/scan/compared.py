@@ -124,6 +124,7 @@ def in_plain_types(table: pa.Table) -> pa.Table:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert a column to a type in which equal values compare equal."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.DictionaryType):
         return pa.chunked_array(
@@ -164,6 +165,7 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write the cells of a column as text."""
     try:
         cells = column.to_pylist()
     except (OverflowError, ValueError):  # timestamps that Python cannot represent, such as those of the year 20000

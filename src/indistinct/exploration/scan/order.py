@@ -58,6 +58,7 @@ class _Matched:
 
 
 def _order(subject: ScannedFile) -> Iterator[Finding]:
+    """Report rows in the order of the original."""
     matched = _match_classes(subject) or _match_rows(subject)
     if matched is None or len(matched.kinds) < MIN_ROWS_TESTED:
         return

@@ -25,6 +25,7 @@ MIN_SHARE_IN_ORIGINAL = 0.1
 
 
 def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
+    """Report an original whose values differ too much from the published ones."""
     original = subject.compared
     if original is None:
         raise AssertionError("the check needs the original")

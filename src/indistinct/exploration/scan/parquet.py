@@ -122,6 +122,7 @@ def encrypted_error(name: str) -> InputError:
 
 
 def _key_values(metadata: Any) -> bytes:
+    """Return the metadata of a footer as bytes to search, with embedded schemas decoded."""
     pairs, content = dict(metadata.metadata or {}), io.BytesIO()
     content.write((metadata.created_by or "").encode())
     for key, value in pairs.items():
@@ -167,6 +168,7 @@ def _count_strays(metadata: Any, content: bytes) -> int:
 
 
 def _statistics(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Report statistics with values that no published row has."""
     inside = subject.file.inside
     wrong: dict[str, int] = {}
     unread: set[str] = set()
@@ -255,6 +257,7 @@ def _cut(end: Any, value: str, *, last: bool) -> int:
 
 
 def _strays(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the bytes of the file that belong to no column or index."""
     inside = subject.file.inside
     yield from bytes_behind(len(inside.behind), "Parquet file")
     if inside.between:
@@ -274,6 +277,7 @@ def _has_indexes(metadata: Any) -> bool:
 
 
 def _writer(subject: ScannedFile) -> Iterator[Finding]:
+    """Note the program that wrote the file."""
     metadata = subject.file.inside.metadata
     if metadata.created_by:
         yield note(

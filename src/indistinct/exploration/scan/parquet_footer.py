@@ -53,6 +53,7 @@ def _bloom_filter_size(content: bytes, start: int) -> int:
 
 
 def _read_struct(content: bytes, index: int, depth: int) -> tuple[Fields, int]:
+    """Read a struct of the compact Thrift protocol; return it with the position after it."""
     if depth > MAX_DEPTH:
         raise ValueError("structs are nested too deep")
     fields: Fields = {}
@@ -72,6 +73,7 @@ def _read_struct(content: bytes, index: int, depth: int) -> tuple[Fields, int]:
 
 
 def _read_value(content: bytes, index: int, kind: int, depth: int) -> tuple[Any, int]:
+    """Read a value of a Thrift type; return it with the position after it."""
     match kind:
         case 1 | 2 | 3:  # one byte: a boolean in a list, or a small number
             return content[index], index + 1
@@ -90,6 +92,7 @@ def _read_value(content: bytes, index: int, kind: int, depth: int) -> tuple[Any,
 
 
 def _read_list(content: bytes, index: int, depth: int) -> tuple[list[Any], int]:
+    """Read a list of the compact Thrift protocol; return it with the position after it."""
     head, index = content[index], index + 1
     size, kind = head >> 4, head & 15
     if size == 15:
@@ -104,6 +107,7 @@ def _read_list(content: bytes, index: int, depth: int) -> tuple[list[Any], int]:
 
 
 def _read_unsigned(content: bytes, index: int) -> tuple[int, int]:
+    """Read an unsigned integer of variable length; return it with the position after it."""
     value = shift = 0
     while True:
         byte, index = content[index], index + 1

@@ -37,6 +37,7 @@ def sarif_of(scans: Mapping[str, Scan], failures: Mapping[str, str] | None = Non
 
 
 def _rule(name: str) -> dict[str, Any]:
+    """Return a check as a rule of SARIF."""
     return {
         "id": name,
         "shortDescription": {"text": CHECKS[name].purpose},
@@ -45,6 +46,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _results(path: str, scan: Scan) -> list[dict[str, Any]]:
+    """Return the findings of a file as results of SARIF."""
     order = list(CHECKS)
     return [
         {
@@ -73,6 +75,7 @@ def _unread(path: str, scan: Scan) -> Sequence[dict[str, Any]]:
 
 
 def _notification(path: str, words: str, level: str) -> dict[str, Any]:
+    """Return a message about a file as a notification of SARIF."""
     return {
         "level": level,
         "message": {"text": words},

@@ -393,6 +393,7 @@ def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Ope
 
 
 def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allowance) -> Opened:
+    """Open a file by its content, or by its suffix."""
     name = str(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""

@@ -78,6 +78,7 @@ def with_suggested_roles(
 
 
 def _points_at_people(profile: ColumnProfile, column: pa.ChunkedArray, *, is_sample: bool) -> bool:
+    """Return whether the values of a column identify people; row numbers are reported by another check."""
     if profile.role not in (Role.IDENTIFIER, Role.PERSON) or profile.distinct <= 1:
         return False
     if profile.reason.startswith(NUMBERS_ROWS):

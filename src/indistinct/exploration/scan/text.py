@@ -42,6 +42,7 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
 
 
 def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
+    """Report texts that spreadsheets would run as formulas."""
     for index, name in enumerate(subject.columns):
         texts = spell_values(subject.table.column(index))
         count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
@@ -57,6 +58,7 @@ def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_marks(subject: ScannedFile) -> Iterator[Finding]:
+    """Note a byte order mark."""
     content: bytes = subject.file.inside
     marked = next((mark for mark, _ in MARKS if content.startswith(mark)), None)
     if marked is not None:
@@ -125,6 +127,7 @@ def _broken(name: str) -> InputError:
 
 
 def _header(content: bytes) -> GzipHeader:
+    """Parse the header of a gzip file."""
     flags, position, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
     if flags & HAS_EXTRA:
         position += 2 + int.from_bytes(content[position : position + 2], "little")
@@ -175,6 +178,7 @@ def open_zip(archive: zipfile.ZipFile, content: bytes, name: str) -> Opened:
 
 
 def _check_gzip(subject: ScannedFile) -> Iterator[Finding]:
+    """Report name, time and comments in the header of a gzip file."""
     header: GzipHeader | None = subject.file.gzip
     if header is None:
         return

@@ -36,6 +36,7 @@ _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
 def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Search values of the original in parts of the file outside of its cells."""
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
@@ -173,6 +174,7 @@ def find_values(values: Sequence[bytes], content: bytes, *, whole: bool = False)
 
 
 def _of_width(width: int, own: list[int], values: Sequence[bytes], content: bytes, *, whole: bool) -> Iterator[int]:
+    """Yield the values whose first `width` bytes, and then the rest, occur in the content."""
     by_start: dict[bytes, list[int]] = defaultdict(list)
     for number in own:
         by_start[values[number][:width]].append(number)

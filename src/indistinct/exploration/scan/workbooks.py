@@ -137,6 +137,7 @@ def local(element: ElementTree.Element) -> str:
 
 
 def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -> Iterator[ScannedSheet]:
+    """Yield the sheets of an .xlsx workbook."""
     targets = {
         link.get("Id", ""): link.get("Target", "")
         for link in (parse_xml(entries[LINKS], name) if LINKS in entries else ())
@@ -164,12 +165,14 @@ def read_shared_texts(entries: Mapping[str, bytes]) -> Iterator[str]:
 def _binary_sheets(
     archive: zipfile.ZipFile, entries: Mapping[str, bytes], strings: tuple[str, ...]
 ) -> Iterator[ScannedSheet]:
+    """Yield the sheets of an .xlsb workbook."""
     for number, listed in enumerate(list_sheets(archive), start=1):
         if listed.entry in entries:
             yield _binary_sheet(entries[listed.entry], number, strings, hidden=listed.hidden)
 
 
 def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
+    """Read the cells of a sheet of an .xlsb workbook."""
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -242,6 +245,7 @@ def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Scanned
 
 
 def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
+    """Read the cells of a sheet of an .xlsx workbook."""
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -344,6 +348,7 @@ CUSTOM = "docProps/custom.xml"
 
 
 def _properties(subject: ScannedFile) -> Iterator[Finding]:
+    """Report names of people and other properties of the document."""
     book: Workbook = subject.file.inside
     elements = [element for entry in PROPERTIES for element in read_elements(book, entry)]
     people = [element for element in elements if local(element) in PEOPLE and (element.text or "").strip()]
@@ -373,6 +378,7 @@ def _properties(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _hidden(subject: ScannedFile) -> Iterator[Finding]:
+    """Report hidden sheets, rows and columns."""
     book: Workbook = subject.file.inside
     for sheet in book.sheets:
         hidden = {"rows": sheet.hidden_rows, "columns": sheet.hidden_columns}
@@ -398,6 +404,7 @@ def _hidden(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _strings(subject: ScannedFile) -> Iterator[Finding]:
+    """Report shared texts that no cell uses."""
     book: Workbook = subject.file.inside
     used = frozenset[int]().union(*(sheet.strings for sheet in book.sheets))
     strings = {book.strings[index] for index in used}

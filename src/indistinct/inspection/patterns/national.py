@@ -82,6 +82,7 @@ CHINESE = "10X98765432"
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
+    """Return whether a date exists."""
     try:
         date(year, month, day)
     except ValueError:

@@ -97,6 +97,7 @@ def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[Patte
 
 
 def _houses(texts: Sequence[str]) -> PatternShare | None:
+    """Return the share of texts that look like street addresses; None if the evidence is weak."""
     parts = [(HOUSE_BEHIND.match(text) or HOUSE_IN_FRONT.match(text)) for text in texts]
     streets = {part[1].strip().lower() for part in parts if part}
     share = sum(part is not None for part in parts) / len(texts)

@@ -116,6 +116,7 @@ def policy_from_document(document: Mapping[str, Any], *, base: Path) -> Policy:
 
 
 def _input(given: Mapping[str, Any], schema: Schema) -> Input:
+    """Parse the table [input]."""
     declared = settings_under("input.reading")
     reading = _reading({key: value for key, value in given.items() if key in declared}, schema)
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
@@ -127,6 +128,7 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
 
 
 def _output(given: Mapping[str, Any]) -> Output:
+    """Parse the table [output]."""
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with at_place("[output]"):
@@ -152,6 +154,7 @@ def _analysis(given: Mapping[str, Any]) -> AnalysisPlan:
 
 
 def _context(given: Mapping[str, Any], schema: Schema) -> Context:
+    """Parse the table [context], which forms ask for."""
     spelled: dict[str, Any] = dict(given)
     for name, grades in spelled.get("grades", {}).items():
         if name not in schema.columns:
@@ -258,6 +261,7 @@ def parse_algorithm_of(given: Mapping[str, Any]) -> Algorithm:
 
 
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[str, Hierarchy]:
+    """Parse the hierarchies of the columns; relative files start at `base`."""
     hierarchies = {}
     for name, column in columns.items():
         if "hierarchy" in column:
@@ -272,6 +276,7 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
 
 
 def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -> dict[str, Transformation]:
+    """Parse the masking of each column that has one."""
     maskings = {}
     for name, column in columns.items():
         options = {key: column[key] for key in MASKING if key in column and column[key] is not False}
@@ -285,6 +290,7 @@ def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -
 
 
 def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym]:
+    """Parse the pseudonym of each column that has one."""
     pseudonyms = {}
     for name, column in columns.items():
         if "pseudonym" in column:
@@ -324,6 +330,7 @@ def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callabl
 
 
 def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the columns that are re-measured for each release; raise for roles that are not published unmodified."""
     names = tuple(name for name, column in columns.items() if column.get("fresh"))
     for name in names:
         if columns[name]["role"] not in (Role.SENSITIVE, Role.INSENSITIVE):

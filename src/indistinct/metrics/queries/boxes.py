@@ -27,6 +27,7 @@ def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -
 
 
 def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Box]:
+    """Convert a condition to boxes, one set of values per column, of which some may overlap."""
     match condition:
         case Compare(column=column):
             return _drop_empty([{column: columns[column].allowed(condition)}])
@@ -72,6 +73,7 @@ def _join_boxes(boxes: list[Box]) -> list[Box]:
 
 
 def _apart(boxes: list[Box]) -> list[Box]:
+    """Divide boxes so that none overlaps another."""
     disjoint: list[Box] = []
     for box in boxes:
         parts = [box]
@@ -99,6 +101,7 @@ def _without(box: Box, other: Box) -> Iterator[Box]:
 
 
 def _few(boxes: list[Box]) -> list[Box]:
+    """Raise if a condition has too many boxes."""
     if len(boxes) > MAX_BOXES:
         raise InputError(
             f"the condition falls into more than {MAX_BOXES} parts that must be counted apart",

@@ -68,6 +68,7 @@ def _unreadable() -> InputError:
 
 
 def _query(select: Any, exp: Any) -> Query:
+    """Convert a SELECT to a query; raise for parts that are not answered."""
     for part, words in NOT_ANSWERED.items():
         if select.args.get(part):
             raise _refusal(words)
@@ -104,6 +105,7 @@ MEANS = ("MEAN", "AVERAGE")
 
 
 def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
+    """Return the aggregate of an expression, and its column."""
     kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
@@ -130,6 +132,7 @@ def _function_of(tree: Any, exp: Any) -> str | None:
 
 
 def _column(tree: Any, exp: Any) -> str:
+    """Return the column of an expression; raise for anything else."""
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier):
         return str(tree.name)
     raise InputError(
@@ -139,6 +142,7 @@ def _column(tree: Any, exp: Any) -> str:
 
 
 def _condition(tree: Any, exp: Any) -> Condition:
+    """Convert an expression to a condition."""
     compared: dict[Any, tuple[Operator, Operator]] = {
         exp.EQ: ("=", "="),
         exp.NEQ: ("<>", "<>"),
@@ -192,6 +196,7 @@ def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
 
 
 def _constant(tree: Any, exp: Any) -> Constant:
+    """Return the constant of an expression; raise for anything else."""
     match tree:
         case exp.Paren():
             return _constant(tree.this, exp)

@@ -151,6 +151,7 @@ def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
 
 
 def _reduce_runs(column: ShownColumn, reach: np.ufunc, runs: Codes, nothing: float) -> Codes:
+    """Reduce a number per run to one per published value; `nothing` where it has no run."""
     results = np.full(len(column), nothing)
     filled = np.flatnonzero(np.diff(column.cover.indptr))
     if len(filled):

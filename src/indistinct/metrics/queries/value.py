@@ -233,6 +233,7 @@ RESERVED = frozenset((
 
 
 def _constant(value: Constant) -> str:
+    """Write a constant in SQL."""
     match value:
         case bool():
             return str(value).upper()

@@ -152,6 +152,7 @@ class ColumnValues:
         return LineSet(_cuts(operator, positions))
 
     def _texts(self, operator: str, constants: list[str]) -> TextSet:
+        """Return the texts that an operator with constants selects."""
         levels = np.zeros(len(self.texts) + 2, dtype=np.int8)
         if operator in ("=", "IN"):
             wanted = set(constants)
@@ -206,6 +207,7 @@ def position_of(constant: Constant, kind: Kind, name: str) -> float:
 
 
 def _days(constant: Constant, wrong: InputError) -> float:
+    """Convert a date to days since 1970; raise `wrong` for anything else."""
     moment = constant
     if isinstance(moment, str):
         try:
@@ -226,6 +228,7 @@ def _text(constant: Constant) -> str:
 
 
 def _cuts(operator: str, positions: list[float]) -> tuple[Cut, ...]:
+    """Return the cuts of the line that an operator with constants makes."""
     first = positions[0]
     match operator:
         case "=" | "IN":
@@ -243,6 +246,7 @@ def _cuts(operator: str, positions: list[float]) -> tuple[Cut, ...]:
 
 
 def _between(text: str, operator: str, constants: list[str]) -> bool:
+    """Compare a text with constants by code points."""
     first = constants[0]
     match operator:
         case "<":

@@ -176,6 +176,7 @@ class Workload:
 
 
 def _of_lines(text: str, where: Path) -> list[tuple[Query, float]]:
+    """Parse a workload with a query per line, each with an optional weight."""
     queries = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("--"):
@@ -187,6 +188,7 @@ def _of_lines(text: str, where: Path) -> list[tuple[Query, float]]:
 
 
 def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
+    """Parse a workload from CSV."""
     rows = csv.reader(io.StringIO(text))
     queries = []
     header: list[str] | None = None
@@ -212,6 +214,7 @@ def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
 
 
 def _query(sql: str, where: Path, line: int) -> Query:
+    """Parse one query of a file; errors name the line."""
     try:
         query = parse_query(sql.strip().rstrip(";"))
     except IndistinctError as error:
@@ -222,6 +225,7 @@ def _query(sql: str, where: Path, line: int) -> Query:
 
 
 def _weight(text: str, where: Path, line: int) -> float:
+    """Parse the weight of a query."""
     try:
         weight = float(text)
     except ValueError:
@@ -273,6 +277,7 @@ class _CountedValues:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> "_CountedValues":
+        """Count the values of a column, ascending."""
         ordered = kind_of(column.type) is not Kind.TEXT
         plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
         counted = plain.drop_null().value_counts()

@@ -390,6 +390,7 @@ def _key(connection: sqlite3.Connection, path: Path) -> bytes:
 
 
 def _about(certificate: Certificate, standing: Standing, digest: str, recoding: Path | None) -> dict[str, Any]:
+    """Return the description of a release that the ledger stores."""
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "people": len(standing),
@@ -401,6 +402,7 @@ def _about(certificate: Certificate, standing: Standing, digest: str, recoding: 
 
 
 def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, published: bool) -> LedgerEntry:
+    """Convert a stored description to a ledger entry."""
     certificate = about["certificate"]
     return LedgerEntry(
         number,
@@ -452,6 +454,7 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database of a ledger for one block; errors name the ledger."""
     try:
         address = f"{path.absolute().as_uri()}?mode=rw"
         with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
@@ -520,6 +523,7 @@ def head_of(content: bytes) -> dict[str, Any]:
 
 
 def _read(content: bytes, kinds: Sequence[str]) -> tuple[dict[str, Any], list[Codes]]:
+    """Read the header and the arrays of a stored release."""
     end = 4 + int.from_bytes(content[:4], "big")
     head = head_of(content)
     rest, arrays, at = memoryview(content)[end:], [], 0

@@ -123,6 +123,7 @@ def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
 
 
 def _made_again(history: History, *, schema: Schema, suppression: AnyBudget | None, key: bytes) -> Standing:
+    """Recompute the classes of an earlier release from its recoding and its input."""
     previous, previous_input, fresh = history.previous, history.previous_input, history.fresh
     if previous is None:
         raise ParameterError(
@@ -155,6 +156,7 @@ def _made_again(history: History, *, schema: Schema, suppression: AnyBudget | No
 
 
 def _stored(previous: Recoding | str | Path) -> Recoding:
+    """Read the recoding of an earlier release."""
     try:
         return recoding_of(previous)
     except InputError as error:
@@ -175,6 +177,7 @@ def _roles(recoding: Recoding, schema: Schema) -> Schema:
 
 
 def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
+    """Raise unless both releases identify people by the same columns."""
     if earlier != now:
         columns = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
@@ -305,6 +308,7 @@ def _remembered(ledger: Ledger) -> list[Standing]:
 
 
 def _require_same_people(new: Standing, old: Standing) -> None:
+    """Raise unless both releases identify people by the same columns of the same types."""
     _require_same(tuple(old.person), tuple(new.person), "an earlier release")
     for name, kind in new.person.items():
         if old.person[name] != kind:
@@ -356,6 +360,7 @@ def _broken(overlap: Overlap) -> list[str]:
 
 
 def _refusal(broken: Sequence[str], overlap: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
+    """Return the error of a release with too few candidates, and how many people to withhold instead."""
     withheld = len(people_to_hold_back(new, before))
     would_do = f"leaving out {plural(withheld, 'person', 'people')} of {len(new):,} would do "
     would_do += "(`hold_back`, or --hold-back, of `apply`)"

@@ -153,6 +153,7 @@ def check_pseudonyms(pseudonyms: Mapping[str, Any] | None, schema: Schema) -> di
 
 
 def _check_role(name: str, schema: Schema) -> None:
+    """Raise unless a column with a pseudonym is an identifier or a person ID."""
     if name not in schema.columns:
         raise SchemaError(
             f"a pseudonym is given for column {name!r}, which the schema does not name",
@@ -380,6 +381,7 @@ def canonical(values: pa.Array) -> list[tuple[str, str]]:
 
 
 def _number(text: str, *, exact: bool) -> tuple[str, str]:
+    """Return type and text of a number, so that 12.0 and 12 are equal."""
     number = Decimal(text)
     if number.is_finite() and number == number.to_integral_value() and (exact or abs(number) <= LARGEST):
         return "integer", str(int(number))

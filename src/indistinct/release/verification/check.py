@@ -236,6 +236,7 @@ class Check:
         return schema, replace(evidence, alone=self._alone(schema, whole[MAIN])) if rows else evidence
 
     def _class_evidence(self, main: Source, *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
+        """Count the classes of a published table, and combine them with what is known of the original."""
         schema = (
             published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
         )
@@ -298,6 +299,8 @@ class Check:
         return {(name,): alone for name, alone in counted.alone.items()}
 
     def _bucket_evidence(self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool) -> Evidence:
+        """Count the buckets of a release, and combine them with what is known of the original."""
+
         def count(name: str, request: Request) -> Counted:
             asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
             if name not in sources:
@@ -387,6 +390,7 @@ def _strange(engine: Engine, source: Source, name: str, given: Transformation, *
 
 
 def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Mask:
+    """Return which values a masking can have produced; multisets are checked member by member."""
     if not multisets or not pa.types.is_string(values.type):
         return may_come_of(given, values)
     members = [written_multiset(text) for text in values.to_pylist()]

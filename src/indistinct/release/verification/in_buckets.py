@@ -89,6 +89,7 @@ class EvidenceInBuckets(Evidence):
         return [*self._warnings_on_sharing(), *self._untested_links(verdicts)]
 
     def _warnings_on_sharing(self) -> list[str]:
+        """Warn of rows that readers can join across slices by a column that several slices share."""
         warnings = []
         for names, rows in self.by_slice.rejoined().items():
             listed = ", ".join(map(repr, names))
@@ -99,6 +100,7 @@ class EvidenceInBuckets(Evidence):
         return warnings
 
     def _untested_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
+        """Return warnings on links between slices that were not compared with the original, with the reason."""
         if self.by_slice.reference is None or self.structure.form != "sliced":
             return []
         if self.structure.generalized:

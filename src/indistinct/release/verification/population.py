@@ -174,6 +174,7 @@ def count_beside(others: Source | None, engine: Engine, source: Source, *, reque
 
 
 def _require_columns(population: Source | None, schema: Schema) -> None:
+    """Raise unless the population has every quasi-identifier."""
     names = schema.quasi if population is None else population.columns
     for name in schema.quasi:
         if name not in names:
@@ -222,6 +223,7 @@ def fit_beside(fitted: Fit, population: Population) -> Fit:
 
 
 def _by_recoding(cells: FrequencySet, assignment: Assignment, published: Counted) -> PopulationByClass:
+    """Count the people of each published class by the recoding that assigned them."""
     index = matched_classes(published, assignment) if len(published.frequencies) else np.zeros(0, dtype=np.int64)
     class_of = np.full(len(assignment.classes) + 1, -1, dtype=np.int32)
     classes = np.flatnonzero(index >= 0)

@@ -254,6 +254,7 @@ class _Hashing:
         return rows, total % (1 << 64)
 
     def _hashes(self, side: _Side) -> Iterator[_Hashes]:
+        """Yield a hash of each row, from its class and its compared columns."""
         for batch, counts in side.batches(tuple(self.forms)):
             classes = side.classes_of(batch)
             words = mix_words(classes.astype(np.uint64) + self._number(b"class"), 0)
@@ -269,6 +270,7 @@ class _Hashing:
         return np.where(strange, STRANGE ^ self._number(name.encode()), np.concatenate(parts))
 
     def _words_of(self, name: str, chunk: pa.Array) -> Codes:
+        """Hash the values of one column."""
         missing = MISSING ^ self._number(name.encode())
         if is_text(chunk.type):
             coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()

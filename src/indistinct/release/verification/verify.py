@@ -259,6 +259,7 @@ def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tupl
 
 
 def _ambiguous(names: Sequence[str]) -> Sentence:
+    """Return the warning that readers of a text file may confuse values of some columns."""
     columns = ", ".join(map(repr, dict.fromkeys(names)))
     words = (
         f"readers of a text file take different values of {columns} for one (such as missing and empty text, or 1.50 "
@@ -282,6 +283,7 @@ def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
 
 
 def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
+    """Return the warnings of a certificate: cautions of models, nearly unique columns, and links."""
     warnings = [part.caution for part in model.parts() if part.caution is not None]
     warnings += [
         nearly_unique(names, alone, evidence.rows)

@@ -260,6 +260,7 @@ def _blocks(table: pa.Table, delimiter: str, writing: Writing) -> Iterator[memor
 
 
 def _assemble(codes: list[Codes], fields: list[Fields]) -> memoryview:
+    """Join the fields of rows to the bytes of a delimited file."""
     sizes = np.array([0, *(len(each.starts) for each in fields)])
     bytes_before = np.cumsum([0, *(len(each.pool) for each in fields)])
     starts = np.concatenate([each.starts + bytes_before[j] for j, each in enumerate(fields)])
@@ -282,6 +283,7 @@ def _shared_fields(column: pa.ChunkedArray, line: LineFormat) -> Fields | None:
 
 
 def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[Codes, Fields]:
+    """Return the codes of a column and the written field of each distinct value."""
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode()
@@ -353,6 +355,7 @@ def _fields(texts: pa.Array, line: LineFormat, *, numbers: bool = False) -> Fiel
 
 
 def _header(names: list[str], delimiter: str, writing: Writing) -> bytes:
+    """Return the header line; raise if a spreadsheet would run the name of a column."""
     if writing.marks is not None and pc.any(is_formula(pa.array(names))).as_py():
         raise OutputError(
             "a spreadsheet takes the name of a column for a formula",

@@ -82,6 +82,7 @@ def _put_together(remote_file: Remote, files: Sequence[Path], parent: str) -> No
 
 
 def _move(remote_file: Remote, name: str, target: str) -> None:
+    """Move a file at an address, replacing the target where the system does not do that itself."""
     try:
         remote_file.system.mv(name, target)
     except Exception:

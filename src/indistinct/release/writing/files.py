@@ -118,6 +118,7 @@ class StagedTables:
         shutil.rmtree(rows)
 
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Pass on batches; collect their schema, formulas and what the format cannot store."""
         for batch in batches:
             self.schemas.setdefault(name, batch.schema)
             suffix = self.path.suffix.lower()

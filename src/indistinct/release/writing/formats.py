@@ -55,6 +55,7 @@ def producer_for(
 
 
 def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, path: Path) -> None:
+    """Write batches to a file; raise `OutputError` for types that the format does not have."""
     try:
         write(map(partial(publishable, labels=writing.labels), batches), path, writing)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
@@ -85,6 +86,7 @@ def _in_order(array: pa.DictionaryArray, order: tuple[str, ...]) -> pa.Dictionar
 
 
 def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose dictionary has only occurring texts, sorted; other dictionaries are decoded."""
     if not isinstance(column.type, pa.DictionaryType):
         return column
     if not is_text(column.type):
@@ -279,6 +281,7 @@ def _in_types(data: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.Table:
+    """Read columns of a delimited file as text."""
     from pyarrow import csv
 
     def source() -> Any:
@@ -342,6 +345,7 @@ def _parquet(file: Path, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
 
 
 def _parquet_file(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a Parquet file; texts stay dictionary-encoded where the file stores them so."""
     import pyarrow.parquet as pq
 
     names = list(columns)
@@ -360,6 +364,7 @@ def _in_codes(metadata: Any, name: str) -> bool:
 
 
 def _in_zones(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Restore time zones and nanoseconds of moments."""
     for index, name in enumerate(table.column_names):
         kind = schema.field(name).type
         if pa.types.is_timestamp(kind) and (kind.tz is not None or kind.unit == "ns"):

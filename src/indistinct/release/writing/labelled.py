@@ -193,6 +193,7 @@ def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Progra
 
 
 def _text(name: str, texts: list[str | None], program: Program) -> _LabeledColumn:
+    """Prepare a text column for a statistics program; raise if it cannot store its empty texts."""
     present = {text for text in texts if text is not None}
     blank = {text for text in present if not (text.rstrip(" ") if program.trims else text)}
     if blank:

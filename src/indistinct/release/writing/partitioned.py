@@ -154,6 +154,7 @@ def restore_columns(table: pa.Table, schema: pa.Schema | None) -> pa.Table:
 
 
 def _make_folder(path: Path) -> None:
+    """Create the folder of a partition; raise if two values share a folder name."""
     try:
         path.mkdir()
     except FileExistsError:
@@ -164,6 +165,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _check_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
+    """Raise unless the release can be partitioned by these columns."""
     for name in columns:
         if name not in schema.names:
             raise SchemaError(

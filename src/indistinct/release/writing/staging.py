@@ -211,6 +211,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
+    """Rename a temporary file to its target; without `overwrite` never replace a file."""
     with _explain_errors(each.target):
         if overwrite:
             each.temporary.replace(each.target)
@@ -229,6 +230,7 @@ def _rename(each: Staged, *, overwrite: bool) -> None:
 
 
 def _link_or_move(path: Path, backup: Path) -> None:
+    """Back up a file by a hard link, or move it where the disk has no links."""
     try:
         os.link(path, backup, follow_symlinks=False)
     except FileNotFoundError:
@@ -267,6 +269,7 @@ def _set_mode(each: Staged, *, overwrite: bool) -> None:
 
 
 def _inherited_mode(each: Staged) -> int:
+    """Give the temporary file the owner and group of the old one; return the old mode, without rights of others."""
     old = each.target.stat()
     for owner in (old.st_uid, -1):
         with suppress(OSError, AttributeError):  # there is no `chown` on Windows
@@ -298,6 +301,7 @@ def _leftovers(target: Path, ending: str) -> list[Path]:
 
 
 def _discard(path: Path, lock: int | None = None) -> None:
+    """Remove a temporary file or folder, and release its lock."""
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -308,6 +312,7 @@ def _discard(path: Path, lock: int | None = None) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -324,6 +329,7 @@ def _sync_folders(staged: Iterable[Staged]) -> None:
 
 @contextmanager
 def _explain_errors(target: Path) -> Iterator[None]:
+    """Convert errors of the system to `OutputError` with the target's name."""
     try:
         yield
     except OSError as error:

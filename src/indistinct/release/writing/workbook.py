@@ -144,6 +144,7 @@ def _day(value: dt.date) -> str:
 
 
 def _text(value: str) -> str:
+    """Return the cell of a text; raise for characters or lengths that a sheet cannot store."""
     if len(value) > LONGEST_TEXT or UNWRITABLE.search(value):
         raise OutputError(
             f"a text has a sign that no sheet can hold, or more than {LONGEST_TEXT:,} of them",

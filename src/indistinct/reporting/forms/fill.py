@@ -168,6 +168,7 @@ class _Filler:
 
 
 def _models(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of privacy models."""
     rows = [
         (
             str(each.get("model")),
@@ -182,6 +183,7 @@ def _models(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _columns(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of columns and what was done to them."""
     rows = [
         (name, str(each.get("role")), str(each.get("transformation")), each.get("reason") or "")
         for name, each in (filler.at("columns") or {}).items()
@@ -217,6 +219,7 @@ def technique_of(done: str) -> str:
 
 
 def _techniques(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of techniques by column."""
     rows = []
     for name, each in (filler.at("columns") or {}).items():
         done = str(each.get("transformation"))

@@ -63,6 +63,7 @@ def _field(part: FilledField) -> str:
 
 
 def _table(part: FilledTable) -> str:
+    """Return a table of a form as HTML."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in part.headings)
     rows = []
     for row in part.rows:

@@ -194,6 +194,7 @@ def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Structure]:
 
 
 def _read(case: Case, release: Release, buckets: Structure) -> Shown:
+    """Read the buckets of a release by a slow reference."""
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
     if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
@@ -231,6 +232,8 @@ def edge_without_values(algorithm: Algorithm, *, publish: Publish = publish_case
 
 
 def _edge_of(column: Any) -> Callable[..., None]:
+    """Return a check of bucket algorithms on a column with edge values."""
+
     def edge(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
         case = _edge_case(column, algorithm)
         release = publish(case)

@@ -133,6 +133,7 @@ EDGES: Mapping[str, Edge] = MappingProxyType(
 def _case(
     columns: Mapping[str, Any], algorithm: Algorithm, *, k: int, hierarchies: Mapping[str, Hierarchy] | None = None
 ) -> Case:
+    """Return a case with the given columns as quasi-identifiers."""
     rows = len(next(iter(columns.values())))
     table = pa.table({**columns, "key": list(range(rows))})
     chosen = complete_hierarchies(hierarchies or {}, columns, algorithm=algorithm)

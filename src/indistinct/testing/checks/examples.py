@@ -216,6 +216,7 @@ def tables() -> Mapping[str, tuple[pa.Table, Schema, Mapping[str, Hierarchy]]]:
 def _table(
     quasi: Mapping[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[pa.Table, Schema, dict[str, Hierarchy]]:
+    """Return a table with the given quasi-identifiers and awkward other values."""
     dice = random.Random(21)  # noqa: S311
     diseases = ["influenza", "HIV/AIDS", "gastritis", "ulcer, peptic", "Köpfchenweh", None]
     columns = {

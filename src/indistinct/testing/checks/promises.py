@@ -129,6 +129,7 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def _refuses_other_tables(case: Case, publish: Publish) -> None:
+    """Raise if a recoding of rows can be applied to another table."""
     twice = pa.concat_tables([case.table, case.table])
     try:
         apply(publish(case).recoding, twice, model=case.model, hierarchies=case.hierarchies, population=case.population)

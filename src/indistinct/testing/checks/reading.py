@@ -73,6 +73,7 @@ def _among(text: str, shown: str) -> bool:
 
 
 def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
+    """Return whether a value is within a published range."""
     if text == spell_value(original):
         return True
     if not (text.startswith("[") and text.endswith(("]", ")"))):

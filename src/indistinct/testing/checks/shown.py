@@ -120,6 +120,7 @@ def _runs(release: Release) -> list[tuple[Any, ...]]:
 
 
 def _allowed_outputs(name: str, numeric: str) -> set[str]:
+    """Return the columns that a numeric form may publish."""
     match numeric:
         case "bounds":
             return {name, f"{name}_min", f"{name}_max", f"{name}_missing"}

@@ -101,6 +101,8 @@ def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
 
 
 def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
+    """Return the handler of an algorithm's checkbox."""
+
     def tick(value: Any) -> None:
         others = [each for each in chosen_algorithms(screen) if each != spec]
         screen.choices[TICKED] = [*others, spec] if value else others
@@ -149,6 +151,7 @@ def grid_job(policy: Policy) -> Policy | None:
 
 
 def _draw_found(screen: Screen, grid: AlgorithmGrid) -> None:
+    """Draw the results of the comparison as a table."""
     fresh = screen.session.is_fresh(COMPARED, grid_job(screen.policy))
     if not fresh:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")

@@ -61,6 +61,7 @@ def draw_analyses(screen: Screen, made: Any) -> None:
 
 
 def _draw_found(analyses: ShownAnalyses | None) -> None:
+    """Draw the results of analyses before and after."""
     if analyses is None:
         parts.say("Not computed yet: it runs in the background, on the table and on the release.", kind="hint")
         return
@@ -86,6 +87,7 @@ def _draw_asked(screen: Screen) -> None:
 
 
 def _draw_suggestions(screen: Screen, suggested: Sequence[SuggestedAnalysis]) -> None:
+    """Draw the suggested analyses with buttons to add them."""
     parts.say(ALSO if screen.policy.analysis.asks else FIRST_ANALYSIS, kind="hint")
     with parts.tag("ul", id="suggested-analyses"):
         for index, each in enumerate(suggested):

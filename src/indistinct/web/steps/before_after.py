@@ -207,6 +207,7 @@ def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> No
 
 
 def _draw_distances(values: dict[str, Any]) -> None:
+    """Draw the distances of columns from the original."""
     if values["picture"] is not None:
         parts.picture(values["picture"])
     parts.table(

@@ -107,6 +107,7 @@ def ways_for(kind: str, hierarchy: Hierarchy | None) -> dict[str, str]:
 
 
 def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None:
+    """Draw the choice of masking of a column."""
     name, errors, chosen = column["name"], screen.errors, screen.choices.setdefault("ways", {})
     given, hierarchy = screen.policy.transformations.get(name), _hierarchy(screen, column)
     way = chosen.get(name, way_of(given))
@@ -146,6 +147,8 @@ def _hierarchy(screen: Screen, column: Mapping[str, Any]) -> Hierarchy | None:
 
 
 def _number(screen: Screen, column: Mapping[str, Any], at: str, option: str, options: Mapping[str, Any]) -> None:
+    """Draw the field of a number of masking."""
+
     def act(value: str) -> Any:
         others = {key: each for key, each in options.items() if key != option}
         return _transform(screen, column, others | ({option: parse_number(value, option)} if value.strip() else {}))
@@ -197,6 +200,7 @@ async def _transform(screen: Screen, column: Mapping[str, Any], options: Mapping
 
 
 def _pseudonym(screen: Screen, name: str, key: str) -> None:
+    """Draw the choice between dropping an identifier and publishing pseudonyms."""
     given, chosen = screen.policy.pseudonyms.get(name), screen.choices.setdefault("instead", {})
     now = "" if given is None else "random" if given.random else "key" if given.key is not None else "environment"
     way, at, at_key = chosen.get(name, now), f"pseudonym-{key}", f"key-{key}"

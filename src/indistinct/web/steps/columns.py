@@ -138,6 +138,7 @@ def ids_of(names: Sequence[str]) -> dict[str, str]:
 
 
 def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
+    """Draw how many roles differ from the suggestions, with a button to accept them."""
     policy = screen.policy
     others = find_differences(policy, looked)
     count = len(looked["columns"])
@@ -334,6 +335,7 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
 
 
 def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
+    """Draw why the column has its role, and a field for a reason."""
     reason = screen.policy.reasons.get(name, "")
     with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(reason) or differs):
         screen.field(
@@ -353,6 +355,7 @@ def _decide(screen: Screen, name: str, value: str) -> None:
 
 
 def _pages(screen: Screen, first: int, count: int) -> None:
+    """Draw the buttons to other columns."""
     last = min(first + SHOWN, count)
     with parts.tag("div", classes="actions"):
         for text, name, to, off in (
@@ -442,6 +445,7 @@ def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
 
 
 def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
+    """Draw a row of the table of column sets."""
     with parts.tag("tr"):
         parts.tag("th", Own(" + ".join(each["columns"])), scope="row")
         parts.tag("td", number(each["unique"]), classes="number")

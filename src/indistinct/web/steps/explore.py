@@ -136,6 +136,7 @@ def slider_html(solutions: Solutions, index: int, *, label: str) -> str:
 
 
 def _draw_picture(_screen: Screen, solutions: Solutions, at: int, show: Callable[[int], None]) -> None:
+    """Draw the picture of solutions by risk and loss."""
     spots = [
         Spot(each.risk, each.loss, str(index), solution_in_words(each, solutions.unit), index == at, each.own)
         for index, each in enumerate(solutions.solutions)
@@ -149,6 +150,7 @@ def _draw_picture(_screen: Screen, solutions: Solutions, at: int, show: Callable
 
 
 def _draw_panel(screen: Screen, solutions: Solutions, at: int, _show: Callable[[int], None]) -> None:
+    """Draw the chosen solution compared with the release."""
     chosen, own = solutions.solutions[at], None if solutions.own is None else solutions.solutions[solutions.own]
     with parts.tag("div", classes="card"):
         parts.tag("p", compare_in_words(chosen, own, solutions.unit), classes="sentence")

@@ -89,6 +89,7 @@ def people_in_words(made: Made) -> str:
 
 
 def _verdicts(made: Made) -> None:
+    """Draw the required and achieved guarantees."""
     broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
@@ -109,6 +110,7 @@ def _verdicts(made: Made) -> None:
 
 
 def _losses(made: Made) -> None:
+    """Draw the information loss by column."""
     if not made["column_losses"]:
         parts.say("Values are published unmodified; what is lost is which of them belong together.")
         return
@@ -139,6 +141,7 @@ def _warn_of_columns(gone: list[str]) -> None:
 
 
 def _why(made: Made) -> None:
+    """Draw the attempts behind the choice of the algorithm."""
     why = made.get("explanation")
     if why is None:
         return

@@ -85,6 +85,7 @@ def draw_other_ways(screen: Screen) -> None:
 
 
 def _ways_in(screen: Screen) -> None:
+    """Draw the ways to open a table: upload, demo, path, saved jobs."""
     session = screen.session
     hint = (
         "CSV, Parquet, Excel, SPSS, Stata or SAS. Several files together: parts of one table, or several tables about "
@@ -108,6 +109,7 @@ def _ways_in(screen: Screen) -> None:
 
 
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
+    """Draw one upload."""
     parts.upload(
         label,
         screen.on(lambda event: _take_upload(screen.session, event, kind, name), at=name),
@@ -121,6 +123,7 @@ def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, seve
 
 
 def _path(screen: Screen) -> None:
+    """Draw the field for a path on the server."""
     open_it = screen.on(lambda: _open_path(screen), at="path")
 
     async def entered(value: str) -> None:
@@ -199,6 +202,7 @@ def _open_saved(session: Session, key: str, name: str) -> None:
 
 
 def _take_upload(session: Session, event: dict[str, Any], kind: str, at: str) -> None:
+    """Open an uploaded file: a table, a policy, or the table that a policy waits for."""
     _forget_failure(session)
     path, waiting = uploaded_path(session, kind, event), session.result(WAITING)
     there = path.is_dir() and waiting is not None and (path / waiting["table"]).is_file()
@@ -222,6 +226,7 @@ def _forget_failure(session: Session) -> None:
 
 
 def _open_path(screen: Screen) -> None:
+    """Open the typed path."""
     _forget_failure(screen.session)
     path = allowed_path(screen.session, screen.choices.get("path", ""), folders=True)
     folder = screen.session.settings.folder
@@ -265,6 +270,7 @@ def _begin_project(session: Session, path: Path, *, at: str) -> None:
 
 
 def _demo(session: Session) -> None:
+    """Open the invented patients."""
     path = session.folder / UPLOADED / "table" / "patients.csv"
     session.begin(
         "Opening invented patients",
@@ -418,6 +424,7 @@ def is_another_table(old: Policy | None, new: Policy) -> bool:
 
 
 async def _draw_opened(screen: Screen) -> None:
+    """Draw the opened table: its size, questions, and how it is read."""
     looked = screen.session.result(INSPECTED)
     width, rows = len(looked["columns"]), looked["rows"]
     parts.heading(f"{screen.session.name}: {plural(rows, 'row')}, {plural(width, 'column')}")
@@ -449,6 +456,8 @@ def _questions(screen: Screen) -> None:
 
 
 def _answering(screen: Screen, key: str) -> Any:
+    """Return the handler of an answer to one of the first questions."""
+
     def answer(value: str) -> None:
         session = screen.session
         if value not in (WHO if key == "who" else SHAPES):
@@ -520,6 +529,7 @@ def _keep_value(screen: Screen, column: str, mark: str) -> None:
 
 
 async def _rows(screen: Screen) -> None:
+    """Draw some rows of the table, with buttons to others."""
     policy = screen.policy
     first = screen.choices.setdefault("first", 0)
     page = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)

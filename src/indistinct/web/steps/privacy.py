@@ -58,6 +58,7 @@ def members_of(session: Session) -> tuple[int | None, str]:
 
 
 def _promise(policy: Policy) -> None:
+    """Draw what the guarantees mean for one person."""
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))
     with parts.tag("section", classes="card promise", id="promise", aria_label="What is promised to each person"):
@@ -78,6 +79,7 @@ def _promise(policy: Policy) -> None:
 
 
 def _models(screen: Screen) -> None:
+    """Draw the models of the policy with their fields."""
     policy = screen.policy
     parts.heading("What must hold")
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
@@ -133,6 +135,8 @@ def _needs(model: Model, policy: Policy) -> None:
 
 
 def _putting(screen: Screen, index: int) -> Callable[[Model], None]:
+    """Return the function that replaces one model of the policy."""
+
     def put(model: Model) -> None:
         models = screen.policy.models
         screen.change(replace(screen.policy, models=(*models[:index], model, *models[index + 1 :])))
@@ -172,6 +176,7 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _add(screen: Screen) -> None:
+    """Draw the choice of another model to add."""
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
     screen.choice(
         "Add another privacy guarantee",
@@ -208,6 +213,7 @@ def _begin(screen: Screen, name: str) -> None:
 
 
 def _form(screen: Screen, adding: dict[str, Any]) -> None:
+    """Draw the fields of a model to add."""
     kind, schema = EVERY_MODEL[adding["name"]], screen.policy.schema
     words, wanted = words_of(kind), form_fields(kind, schema)
     with parts.tag("section", classes="card", id=NEW):
@@ -253,6 +259,7 @@ def _add_model(screen: Screen, kind: type[Model]) -> None:
 
 
 def _population(screen: Screen) -> None:
+    """Draw the field for a population if a model needs one."""
     policy = screen.policy
     if policy.input.population is None and not any(each.needs_population for each in policy.models):
         return
@@ -271,6 +278,7 @@ def _population(screen: Screen) -> None:
 
 
 def _set_population(screen: Screen, given: str) -> None:
+    """Set the path of the population."""
     policy, path = screen.policy, None
     if given.strip():
         population = allowed_path(screen.session, given)
@@ -284,6 +292,7 @@ def _set_population(screen: Screen, given: str) -> None:
 
 
 def _suppression(screen: Screen) -> None:
+    """Draw the suppression limit."""
     policy = screen.policy
     parts.heading("Suppression")
     screen.field(
@@ -388,6 +397,7 @@ def _over_time(screen: Screen) -> None:
 
 
 def _set_ledger(screen: Screen, given: str) -> None:
+    """Set the path of the ledger."""
     policy, path = screen.policy, None
     if given.strip():
         path = relative_path(allowed_path(screen.session, given), policy.base)
@@ -412,6 +422,7 @@ def hold_against(screen: Screen, name: str | None) -> None:
 
 
 def _profiles(screen: Screen) -> None:
+    """Draw the profiles."""
     parts.heading("Who gets it")
     parts.say("A profile takes the place of all guarantees below. Undo brings them back.", kind="hint")
     with parts.tag("div", classes="cards"):
@@ -420,6 +431,7 @@ def _profiles(screen: Screen) -> None:
 
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
+    """Draw a profile with its models, and a button to use it."""
     policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
     models = models_for(profile, policy, looked)
     is_chosen = policy.about.profile == name
@@ -443,6 +455,8 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
 
 
 def _taking(screen: Screen, name: str, models: tuple[Model, ...]) -> Callable[[], None]:
+    """Return the handler that replaces the models by those of a profile."""
+
     def take() -> None:
         for model in models:
             check_model(model, screen.session)

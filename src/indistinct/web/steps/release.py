@@ -149,6 +149,7 @@ def _about(screen: Screen, keys: Sequence[str]) -> None:
 
 
 def _state_fields(screen: Screen, keys: Sequence[str]) -> None:
+    """Draw the fields of the statement on the release."""
     for key in keys:
         setting = ABOUT[key]
         screen.field(
@@ -196,6 +197,7 @@ def form_in_words(policy: Policy) -> str:
 
 
 def _form(screen: Screen, made: Any) -> None:
+    """Draw the format of the released table."""
     policy = screen.policy
     name, writing = release_name(policy), policy.output.writing
     suffix = Path(name).suffix.lower()
@@ -359,6 +361,7 @@ def _write(screen: Screen) -> None:
 
 
 def _draw_folder(screen: Screen) -> None:
+    """Draw the fields to write the release into a folder."""
     session = screen.session
     chosen = _choices(session)
     parts.field(
@@ -399,6 +402,7 @@ def _choose(session: Session, **changed: Any) -> None:
 
 
 def _begin_write(session: Session) -> None:
+    """Start writing the release into a folder."""
     policy, files, chosen = session.policy, session.result(DOWNLOADS), _choices(session)
     if policy is None or not files:
         raise TaskError("nothing is prepared", hint="prepare the files first")

@@ -84,6 +84,7 @@ def _other_algorithm(policy: Policy) -> Iterator[Remedy]:
 
 
 def _smaller_groups(policy: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that halves k."""
     k = max(sizes_asked(policy.models), default=0)
     if k > 2:
         smaller = max(2, k // 2)

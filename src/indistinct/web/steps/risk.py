@@ -113,6 +113,7 @@ def risk_in_sentences(figures: Any) -> list[str]:
 
 
 def _draw_outcomes(outcomes: Any) -> None:
+    """Draw the outcomes of attacks."""
     outcomes_found = outcomes["found"]
     tried = [each["attack"] for each in outcomes_found["outcomes"]]
     won = [each["attack"] for each in outcomes_found["outcomes"] if each["succeeds"]]
@@ -183,6 +184,7 @@ def _nearly(gate: Any) -> str | None:
 
 
 def _draw_asked(screen: Screen) -> None:
+    """Draw the choices of profile, population and attacks."""
     session, chosen = screen.session, risk_choices(screen.session)
     made = session.result(RELEASED)
     rows = 0 if made is None else rows_of(made)
@@ -227,6 +229,7 @@ def _set_population(session: Session, value: str) -> None:
 
 
 def _which_attacks(screen: Screen, chosen: dict[str, Any]) -> None:
+    """Draw the choice of attacks."""
     wanted = attack_names(chosen)
     with parts.details(f"Which attacks ({len(wanted)} of {len(every_attack())})", screen.choices, name="which-attacks"):
         for name, kind in every_attack().items():
@@ -245,6 +248,7 @@ def _tick(screen: Screen, name: str, value: bool) -> None:
 
 
 def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
+    """Draw the upload of a file that an attacker may have."""
     session = screen.session
     given = risk_choices(session)["beside"].get(kind)
     name = f"beside-{kind}"
@@ -273,6 +277,7 @@ def _take_upload(session: Session, kind: str, event: dict[str, Any]) -> None:
 
 
 def _take_away(session: Session, kind: str) -> None:
+    """Remove an attacker's file."""
     beside = dict(risk_choices(session)["beside"])
     path = beside.pop(kind, None)
     if path is not None:

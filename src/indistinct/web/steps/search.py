@@ -93,6 +93,7 @@ def _draw_search(screen: Screen, *, fresh: bool) -> None:
 
 
 def _algorithm(screen: Screen) -> None:
+    """Draw the choice of an algorithm and its parameters."""
     algorithm = screen.policy.algorithm
     words = words_of_algorithm(type(algorithm))
     screen.choice(
@@ -119,6 +120,7 @@ def _algorithm(screen: Screen) -> None:
 
 
 def _choose(screen: Screen, name: str) -> None:
+    """Change the algorithm."""
     if name == screen.policy.algorithm.name:
         return
     kind = EVERY_ALGORITHM[name]

@@ -90,6 +90,7 @@ def _is_fresh(screen: Screen) -> bool:
 
 
 def _draw_found(screen: Screen, explored: Explored) -> None:
+    """Draw the lattice of solutions: best trade-offs, ranking and picture."""
     all_nodes = explored.lattice
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
@@ -135,6 +136,7 @@ def _look(screen: Screen) -> Callable[..., Awaitable[None]]:
 
 
 def _draw_front(screen: Screen, explored: Explored, metric: str) -> None:
+    """Draw the Pareto front of risk and a metric."""
     front = explored.fronts[metric]
     parts.heading("The best trade-offs", level=3)
     parts.say(
@@ -176,6 +178,7 @@ def spell_metric(metric: str, value: float) -> str:
 
 
 def _node_table(screen: Screen, exploration: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
+    """Draw a table of nodes."""
     counts = ("suppressed", "classes", "smallest", "highest risk", *map(Own, exploration.metrics))
     entries: list[list[Entry]] = [
         [
@@ -197,6 +200,7 @@ def _node_table(screen: Screen, exploration: Exploration, rows: Sequence[Row], c
 
 
 def _draw_ranking(screen: Screen, exploration: Exploration, metric: str, *, held: int) -> None:
+    """Draw all nodes ranked by a metric."""
     parts.heading("Every solution", level=3)
     every = bool(screen.choices.get(EVERY)) or not held
     if held < len(exploration) and held:
@@ -224,6 +228,7 @@ def _draw_ranking(screen: Screen, exploration: Exploration, metric: str, *, held
 
 
 def _draw_lattice(screen: Screen, explored: Explored) -> None:
+    """Draw the picture of the lattice."""
     parts.heading("All solutions in one picture, from the finest to the coarsest (the lattice)", level=3)
     if explored.picture is None:
         parts.say(f"A picture of {len(explored.lattice):,} solutions cannot be read: the list above has all of them.")
@@ -272,6 +277,7 @@ def _draw_looked(screen: Screen, explored: Explored, metric: str) -> None:
 
 
 def _facts(exploration: Exploration, row: Row) -> None:
+    """Draw the facts about a node."""
     levels = zip(exploration.columns, exploration.meanings, row["node"], strict=True)
     facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),

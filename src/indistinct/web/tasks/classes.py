@@ -137,6 +137,7 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 
 def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
+    """Return the published rows sorted by class or bucket."""
     recoding = read_recoding(files["recoding"])
     structure = certified_structure(read_certificate(Path(files["table"])))
     if structure.buckets is not None:
@@ -173,6 +174,8 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
 def _labels(
     assignment: Assignment, outputs: Sequence[tuple[pa.Array, int]]
 ) -> Callable[[Sequence[int]], list[list[str]]]:
+    """Return a function that gives the published labels of classes."""
+
     def labels(classes: Sequence[int]) -> list[list[str]]:
         return [[as_text(values[int(assignment.values[each, j])].as_py()) for values, j in outputs] for each in classes]
 

@@ -210,6 +210,7 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
 
 
 def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
+    """Return solutions from the lattice of levels."""
     desk.enter(TRYING)
     exploration = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
     samples = _samples(transform_by_policy(table, policy), policy)
@@ -301,6 +302,7 @@ LONGEST, ENOUGH = 12.0, 3
 def _solve_by_size(
     desk: Desk, table: Table, policy: Policy, algorithm: Algorithm, made: Mapping[str, Any]
 ) -> Solutions:
+    """Return solutions by searching again with other class sizes."""
     searching = algorithm if made["counters"]["seconds"] < QUICK else _without_refining(algorithm)
     asked, members = max(sizes_asked(policy.models)), made["original_people"] or made["original_rows"]
     possible = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
@@ -330,6 +332,7 @@ def _without_refining(algorithm: Algorithm) -> Algorithm:
 
 
 def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, rows: Codes) -> ShownSolution:
+    """Describe the current release as a solution."""
     after = _labels_of(sorted_rows(desk, policy, made["files"]), rows)
     gone = made["suppressed_rows"] if made["suppressed_people"] is None else made["suppressed_people"]
     return ShownSolution(
@@ -339,6 +342,7 @@ def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, r
 
 
 def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSolution:
+    """Make a release for one class size, and describe it as a solution."""
     release = run_job(job_of_policy(policy, table=table, output=None))
     certificate, losses = release.certificate, losses_of(release)
     gone = certificate.suppressed_rows if certificate.people is None else certificate.people.suppressed

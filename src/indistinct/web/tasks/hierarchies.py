@@ -109,6 +109,7 @@ def outline(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Out
 
 
 def _outline_column(desk: Desk, policy: Policy, column: str) -> Outline:
+    """Return the fit, the suggestion and examples of a column's hierarchy."""
     domain, counts = _values(desk, policy, column)
     advice = suggest(domain)
     now, advised = (_fit_column(desk, policy, column, each) for each in (policy.hierarchies.get(column), advice))
@@ -328,6 +329,7 @@ def _few(domain: Domain) -> list[str]:
 
 
 def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explicit:
+    """Convert a hierarchy to a tree of listed values that can be edited."""
     table = table_of_values(hierarchy)
     if table is not None:
         return tree_of(table.rows, rooted=table.rooted)

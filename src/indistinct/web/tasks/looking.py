@@ -179,6 +179,7 @@ def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
 
 
 def _look_of(profile: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+    """Collect what the app shows of an opened table."""
     inspection = inspection_with_warnings(profile)
     for column in inspection["columns"]:
         if is_nearly_unique(round(column["unique_share"] * profile.rows), profile.rows):

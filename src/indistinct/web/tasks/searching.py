@@ -52,6 +52,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
 
 
 def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
+    """Make the release without recording it in the ledger."""
     job = job_of_policy(policy, table=table, output=path, progress=progress)
     if job.history.ledger is None:
         return run_job(job)

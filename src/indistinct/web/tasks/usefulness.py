@@ -44,6 +44,7 @@ def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
 
 
 def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
+    """Return sentences on which questions the release can answer, with an example."""
     given = published_files(desk, policy, files)
     questions = []
     if not given.structure.unmeasured:

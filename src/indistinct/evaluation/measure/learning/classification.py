@@ -297,6 +297,7 @@ class _LearningTask:
         return training_rows(self._translate_covers(view, domains), seed=seed)
 
     def _translate_covers(self, view: View, domains: Mapping[str, Domain]) -> View:
+        """Translate published values to the codes of the original."""
         covers = {
             name: cover
             if domains[name] is self.columns[name].domain
@@ -350,6 +351,8 @@ def _summary(
     seed: int,
     finished: bool,
 ) -> Classification:
+    """Average the results of the folds to scores."""
+
     def over(values: Sequence[float]) -> Estimate:
         return estimate(values, folds=folds)
 
@@ -403,6 +406,7 @@ def _metric(release: Any, study: _LearningTask) -> float | None:
 
 
 def _chosen(classifiers: Sequence[Classifier | str]) -> tuple[Classifier, ...]:
+    """Parse the classifiers; raise if there is none, or one twice."""
     given = [classifiers] if isinstance(classifiers, str) else classifiers
     chosen = tuple(parse_classifier(each) if isinstance(each, str) else each for each in given)
     if not chosen or len(set(chosen)) < len(chosen):
@@ -413,6 +417,7 @@ def _chosen(classifiers: Sequence[Classifier | str]) -> tuple[Classifier, ...]:
 
 
 def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
+    """Raise for invalid arguments of `classify`."""
     for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ParameterError.of("classify", name, f"must be a whole number of at least {least}; got {value!r}")
@@ -424,6 +429,7 @@ def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
 
 
 def _check_target(target: str, schema: Schema) -> None:
+    """Raise unless the target is a published column."""
     if target in schema.hidden:
         raise SchemaError(
             f"the target {target!r} identifies a person: no release shows it",

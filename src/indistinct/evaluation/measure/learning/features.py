@@ -166,6 +166,7 @@ def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Fl
 
 
 def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
+    """Divide numbers into bins with about the same number of rows."""
     order = np.argsort(middles, kind="stable")
     reached = np.cumsum(counts[order])
     if not reached[-1]:

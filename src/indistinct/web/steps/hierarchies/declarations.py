@@ -162,6 +162,7 @@ def spell_numbers(values: Sequence[float]) -> str:
 
 
 def _number(text: str, index: int) -> float:
+    """Parse one number of a list; errors give its position."""
     try:
         return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else float(text)
     except ValueError:

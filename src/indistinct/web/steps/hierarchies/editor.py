@@ -74,6 +74,8 @@ class _Editor:
         return self.screen.on(self._putting(edit), at=at)
 
     def _putting(self, edit: Callable[..., Rows]) -> Callable[..., None]:
+        """Return a function that applies an edit and saves the tree."""
+
         def put_edited(*values: str) -> None:
             changed = tree_of(edit(*values), rooted=self.rooted)
             decide(self.screen, self.column, changed, keep=(LEVEL, SOUGHT, FIRST))
@@ -109,6 +111,8 @@ class _Editor:
         self._draw_moves([group.label for group in groups if not group.alone])
 
     def _show(self, name: str, read: Callable[[str], object], *, at: str) -> Callable[..., object]:
+        """Return the handler of a control that changes what the editor shows."""
+
         def show(value: str) -> None:
             self.screen.choices = {**self.screen.choices, name: read(value), FIRST: 0}
             if name == LEVEL:
@@ -117,6 +121,7 @@ class _Editor:
         return self.screen.on(show, at=at)
 
     def _draw_groups(self, groups: Sequence[Group]) -> None:
+        """Draw each group with its name and members."""
         level, rows = self.level, self.rows
         for index, group in enumerate(groups):
             name, label = f"group-{index}", group.label
@@ -150,6 +155,7 @@ class _Editor:
         box.on("drop", lambda event: take(str(event.args)), js_handler=DROPPED)
 
     def _draw_alone(self, members: Sequence[str]) -> None:
+        """Draw the members that are in no group of this level."""
         with parts.tag("fieldset", classes="group alone") as box:
             self._take_dropped(box, lambda one: take_out(self.rows, [one], level=self.level))
             parts.tag("legend", f"In no group: unmodified on this level ({len(members):,})")
@@ -158,6 +164,7 @@ class _Editor:
                 parts.say("Every member is in a group.", kind="hint")
 
     def _draw_members(self, members: Sequence[str], *, name: str) -> None:
+        """Draw members with checkboxes; they can be dragged to other groups."""
         ticked: set[str] = self.screen.choices.setdefault(TICKED, set())
         with parts.tag("div", classes="members"):
             for index, member in enumerate(members):
@@ -170,6 +177,7 @@ class _Editor:
                 box.on("dragstart", js_handler=DRAGGED)
 
     def _draw_pages(self, first: int, members: int) -> None:
+        """Draw the buttons to other members."""
         if members <= PAGE:
             return
 
@@ -185,6 +193,7 @@ class _Editor:
             self.screen.button("On", lambda: turn(on), name="page-on", disabled=on >= members, at="pages")
 
     def _draw_moves(self, labels: Sequence[str]) -> None:
+        """Draw the controls that move ticked members to a group."""
         choices, rows, level = self.screen.choices, self.rows, self.level
 
         def moved() -> Rows:

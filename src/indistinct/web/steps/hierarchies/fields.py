@@ -70,6 +70,7 @@ def _text_form(takes: Constraint) -> tuple[Callable[[str], Any], Callable[[Any],
 
 
 def _draw_ticks(form: "_Form", hierarchy: Any, name: str, names: Sequence[str], parameter: Parameter) -> None:
+    """Draw checkboxes for the periods of a hierarchy of dates."""
     error = form.screen.errors.get(name)
     with parts.tag("fieldset", id=name, tabindex="-1", aria_describedby=f"{name}-error" if error else None):
         parts.tag("legend", parameter.label)

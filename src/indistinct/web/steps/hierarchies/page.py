@@ -170,6 +170,7 @@ def _unfold(screen: Screen, column: str) -> None:
 
 
 async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
+    """Draw the editor of one column: builder, preview and problems."""
     hierarchy, fit = screen.policy.hierarchies.get(column), about.fit
     comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
     if comment and hierarchy is not None:
@@ -192,6 +193,7 @@ async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
 
 
 def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
+    """Draw the choice of a builder, and its fields."""
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
     screen.choice(
@@ -229,6 +231,7 @@ def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
 
 
 def _draw_files(screen: Screen, column: str) -> None:
+    """Draw import and export of hierarchies."""
     start = "import" in screen.errors or bool(screen.choices.get(IMPORT_NOTES))
     with parts.details("From a file, or to a file", screen.choices, name="files", start=start):
         _draw_import(screen, column)
@@ -265,6 +268,7 @@ def _draw_preview(preview: Preview, fit: HierarchyFit, *, suggested: bool) -> No
 
 
 def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
+    """Draw what is wrong with a hierarchy, with remedies."""
     with parts.notice(fit.message, kind="bad", hint=fit.hint) as box:
         box.props["id"] = "fit-error"
         if fit.strangers:
@@ -279,6 +283,7 @@ def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
 
 
 def _draw_import(screen: Screen, column: str) -> None:
+    """Draw the upload of a hierarchy."""
     parts.upload(
         "Import a hierarchy from a CSV file",
         screen.on(lambda event: _import(screen, column, event), at="import"),
@@ -302,6 +307,7 @@ async def _import(screen: Screen, column: str, event: dict[str, Any]) -> None:
 
 
 async def _export(screen: Screen, column: str) -> None:
+    """Write the hierarchy of a column to a file, and download it."""
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
     await session.ask(export_hierarchy, screen.policy, column, path)

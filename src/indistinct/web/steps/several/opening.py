@@ -75,6 +75,7 @@ def _choose_people(screen: Screen, name: str) -> None:
 
 
 async def _rows(screen: Screen, name: str, rows: int) -> None:
+    """Draw the first rows of a table."""
     table = screen.tables.policy.table(name)
     with parts.details(f"{name}: first rows of {rows:,}", screen.choices, name=f"rows-{name}"):
         if screen.choices.get(f"rows-{name}"):

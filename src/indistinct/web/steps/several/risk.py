@@ -56,6 +56,8 @@ def risk_lines(risk: Mapping[str, Any], attack: Mapping[str, Any]) -> list[str]:
 
 
 def _table(after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+    """Draw the risk by known rows, before and after."""
+
     def shares(values: Mapping[str, Any] | None) -> dict[Any, str]:
         return {
             (each["table"], each["known"], each["people_columns"]): TOO_MANY

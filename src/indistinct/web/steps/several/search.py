@@ -40,6 +40,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _request(screen: Screen) -> None:
+    """Draw the request of a search in words."""
     policy = screen.tables.policy
     quasi = "; ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
     people = policy.suppression.plain
