@@ -233,6 +233,7 @@ class _Trial:
         self.note(algorithm, recoding)
 
     def _refusal(self, algorithm: Algorithm, model: Model | None = None) -> str | None:
+        """Return why an algorithm does not suit the model, None if it does."""
         return algorithm.refusal(model or self.problem.model, suppression=self.problem.suppression > 0)
 
     def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
@@ -254,10 +255,12 @@ class _Trial:
 
     @property
     def _sign(self) -> int:
+        """Return the factor that makes smaller scores better."""
         return 1 if self.metric.goal == "min" else -1
 
     @property
     def _winner(self) -> _Made:
+        """Return the best attempt; raise if there is none."""
         if not self.made:
             raise self.failure or self._nothing_tried()
         return min(self.made, key=lambda each: self._sign * each[0])

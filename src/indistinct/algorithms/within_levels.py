@@ -212,6 +212,7 @@ def _join_summaries(summaries: Sequence[ColumnSummary]) -> tuple[ColumnSummary, 
 
 
 def _as_sets(summary: ColumnSummary) -> tuple[Codes, Codes]:
+    """Return the ranks of each published range as compressed sparse rows."""
     sizes = summary.high - summary.low + 1
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return starts, np.arange(starts[-1]) - np.repeat(starts[:-1] - summary.low, sizes)

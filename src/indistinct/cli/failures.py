@@ -247,6 +247,7 @@ def _split_list(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "error: ") -> None:
+    """Print an error with its hint, and as JSON if requested."""
     say(f"{prefix}{message}", style="red")
     say(f"\nhint: {hint}")
     if as_json:

@@ -100,6 +100,7 @@ def _cut_cell(cell: str | Figure) -> str | Figure:
 
 
 def _cut(text: str) -> str:
+    """Cut a text after the allowed number of characters."""
     return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 

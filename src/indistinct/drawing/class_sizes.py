@@ -125,11 +125,13 @@ def _running(name: str, sizes: Sizes, high: int) -> list[dict[str, Any]]:
 
 
 def _reach(sides: Mapping[str, Sizes]) -> tuple[int, int]:
+    """Return the smallest and largest size of the axis."""
     largest = max((max(sizes, default=1) for sizes in sides.values()), default=1)
     return 1, max(round(1.2 * largest), largest + 1, 10)
 
 
 def _ticks(high: int) -> list[int]:
+    """Return the ticks 1, 2, 5, 10, … up to the largest size."""
     return [tick for power in range(10) for digit in (1, 2, 5) for tick in [digit * 10**power] if tick <= high]
 
 
@@ -139,6 +141,7 @@ def _colours(names: Sequence[str]) -> list[str]:
 
 
 def _one(groups: str) -> str:
+    """Return the singular of `groups`."""
     return "class" if groups == "classes" else "bucket"
 
 

@@ -218,6 +218,7 @@ def _legend(figures: tuple[str, str] | None, box_width: float, *, mark: str) -> 
 
 
 def _swatch(left: float, kind: str, more: str = "") -> str:
+    """Return a sample of a box for the legend."""
     return _group(left, 17, [f'<rect width="28" height="18" rx="4"/>{more}'], kind=kind)
 
 
@@ -236,6 +237,7 @@ def _level_table(axes: Axes) -> tuple[list[str], float, float]:
 
 
 def _group(left: float, top: float, parts: Sequence[str], *, kind: str = "") -> str:
+    """Return SVG elements moved to a position."""
     named = f' class="{kind}"' if kind else ""
     return f'<g{named} transform="translate({left:.1f} {top:.1f})">' + "\n".join(parts) + "</g>"
 

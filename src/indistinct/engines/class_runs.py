@@ -157,6 +157,7 @@ def piece_ends(part: ClassRows, size: int) -> list[int]:
 
 
 def _stream(table: pa.Table) -> pa.Buffer:
+    """Write a table as a compressed stream of Arrow."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table)

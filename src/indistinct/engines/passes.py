@@ -248,6 +248,7 @@ class KeyPasses(ABC):
 
     @property
     def _every(self) -> range:
+        """Return the indices of all columns."""
         return range(len(self.columns))
 
     @abstractmethod
@@ -297,12 +298,14 @@ class KeyPassesHere(KeyPasses):
         return one.merge(waiting)
 
     def _batches(self, needed: Iterable[int], keys: Iterable[Key]) -> Iterator[pa.Table]:
+        """Yield batches with the needed columns."""
         names = dict.fromkeys([*(self.columns[index].name for index in needed), *(key[0] for key in keys)])
         return self.source.batches(tuple(names))
 
     def _coded(
         self, batch: pa.Table, needed: Iterable[int], keys: Mapping[Key, Domain]
     ) -> tuple[Codes, dict[Key, Codes]]:
+        """Return the keys of a batch's quasi-identifiers, and the codes of its other columns."""
         codes = {key: domain.encode(batch[key[0]]) for key, domain in keys.items()}
         return key_matrix(batch, self.columns, needed), codes
 

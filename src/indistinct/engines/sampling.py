@@ -121,6 +121,7 @@ class PeopleWords:
         return PeopleSeen(unite_words(map(look, batches)), absent)
 
     def _word(self, texts: tuple[str | None, ...]) -> int:
+        """Hash the values that identify a person with the secret key."""
         hashed = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), key=self.key, digest_size=WORD_BYTES)
         return int.from_bytes(hashed.digest(), "little")
 

@@ -275,6 +275,7 @@ def _columns(line: Line) -> str:
 
 
 def _some(line: Line) -> str:
+    """Describe the number of unique members, if it is known."""
     return _of(line, "alone") if "alone" in line.numbers else f"some {line.unit}"
 
 
@@ -283,6 +284,7 @@ def _all(line: Line) -> str:
 
 
 def _of(line: Line, key: str, unit: str | None = None) -> str:
+    """Describe a number of members with its share."""
     some, members = int(line.numbers[key]), int(line.numbers["members"])
     share = f" ({percent(some / members)})" if members else ""
     named = "" if key == "people" else f" {unit or line.unit}"

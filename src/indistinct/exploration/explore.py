@@ -196,6 +196,7 @@ class Exploration(Result):
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
     def _cost(self, metric: str | None) -> Floats:
+        """Return a metric so that smaller is better."""
         name = self._name_of_metric(metric)
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 

@@ -161,10 +161,12 @@ def pair_people(person: Encoded, value: Encoded) -> tuple[Encoded, tuple[Codes, 
 
 
 def _of(taxonomies: Mapping[str, Taxonomy] | None, key: Key) -> Taxonomy | None:
+    """Return the hierarchy of a key of one column, None for others."""
     return (taxonomies or {}).get(key[0]) if len(key) == 1 else None
 
 
 def _reference(codes: Codes, counts: Codes, column: Encoded) -> Codes:
+    """Count each code of a column in the whole table."""
     return np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
 
 

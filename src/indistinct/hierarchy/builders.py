@@ -106,6 +106,7 @@ class Masking(Hierarchy):
         return replace(self, length=self._longest(domain))
 
     def _longest(self, domain: Domain) -> int:
+        """Return the length up to which values are padded."""
         if self.length is not None:
             return self.length
         return pc.max(pc.utf8_length(domain.values.cast(pa.string()))).as_py() or 0

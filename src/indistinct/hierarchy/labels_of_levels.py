@@ -105,6 +105,7 @@ def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int)
 
 
 def _just(end: float, *, below: bool) -> float:
+    """Return the largest float below an end that is excluded."""
     return math.nextafter(end, -math.inf) if below else end
 
 

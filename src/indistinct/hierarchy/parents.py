@@ -125,6 +125,7 @@ def _check_cycles(parents: Mapping[str, str | None]) -> None:
 
 
 def _path(code: str, parents: Mapping[str, str | None], root: str | None) -> tuple[str, ...]:
+    """Return the path from a code to the root."""
     path = [code]
     while (above := parents[path[-1]]) is not None:
         path.append(above)

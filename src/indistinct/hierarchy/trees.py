@@ -65,6 +65,7 @@ def _nest_rows(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any]
 
 
 def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | list[str]:
+    """Return the nested tree below a node."""
     if level == 0 or (trim and len(rows) == 1 and set(rows[0][: level + 1]) == {rows[0][level]}):
         return []
     nested = _nest_rows(rows, level - 1, trim=trim)

@@ -189,6 +189,7 @@ def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -
 
 
 def _bytes(archive: zipfile.ZipFile, name: str, path: Path, *, most: int) -> bytes:
+    """Read an entry of a project; raise if it is too large."""
     if archive.getinfo(name).file_size > most:
         raise InputError(f"{name} in {path} is larger than {most >> 20:,} MB", hint="this is no project of ARX")
     with archive.open(name) as entry:
@@ -217,6 +218,7 @@ def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element
 
 
 def _content(entry: zipfile.ZipInfo) -> tuple[int, int]:
+    """Return a value that is equal for entries with equal content."""
     return entry.file_size, entry.CRC
 
 

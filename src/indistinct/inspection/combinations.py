@@ -135,6 +135,7 @@ def risky_combinations(
 
 
 def _sets(width: int, size: int) -> int:
+    """Return the number of column sets of up to `size` columns."""
     return sum(comb(width, chosen) for chosen in range(1, size + 1))
 
 
@@ -225,6 +226,7 @@ class _Whole:
         return mask
 
     def _members(self, rows: Mask) -> int:
+        """Count the people, or rows, of a mask."""
         if self.people is None:
             return int(rows.sum())
         return int(np.count_nonzero(np.bincount(self.people[rows])))

@@ -220,6 +220,7 @@ class _Walk:
         return alone[:filled].copy()
 
     def _count(self, bits: Array) -> int:
+        """Count the people, or rows, of cells given as bits."""
         if not self.own_several:
             return int(np.bitwise_count(bits).sum())
         return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])

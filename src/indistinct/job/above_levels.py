@@ -191,6 +191,7 @@ class Counting:
         return cells
 
     def _nothing(self) -> CoarseCells:
+        """Return the state without any row."""
         width, sizes = len(self.domains), [len(domain) for domain in self.domains]
         nothing = np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64)
         return CoarseCells(list(self.least), sizes, *nothing)

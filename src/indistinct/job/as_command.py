@@ -109,6 +109,7 @@ def role_flags(schema: Schema) -> Flags:
 
 
 def _listed(names: Sequence[str]) -> str | Unsaid:
+    """Write names as one flag takes them, or say why no flag can."""
     if any(name != name.strip() or not name or "\n" in name or "\r" in name for name in names):
         return Unsaid("a column whose name begins or ends with a space, or has several lines")
     return ",".join(map(_quoted, names))
@@ -149,6 +150,7 @@ def _same(text: str, parse: Callable[[str], object], value: object, *, what: str
 
 
 def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:
+    """Write COLUMN=SPEC, or say why no flag can."""
     if "=" in name or not name:
         return Unsaid(f"the {what} of a column whose name has an equals sign")
     return spec if isinstance(spec, Unsaid) else f"{name}={spec}"
@@ -254,6 +256,7 @@ def _missing(reading: Reading) -> Flags:
 
 
 def _of_all(text: str) -> str:
+    """Write a value for all columns so that it is not read as COLUMN=VALUE."""
     return f"*={text}" if "=" in text else text
 
 

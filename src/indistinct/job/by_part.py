@@ -288,11 +288,13 @@ def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
 
 
 def _about(job: Job, source: Any, warnings: tuple[str, ...], *, algorithm: str | None = None) -> About:
+    """Collect what the certificate states about the run."""
     about = About(algorithm, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample)
     return replace(about, table_version=source.reading.version)
 
 
 def _parting(tree: KeyTree, columns: tuple[KeyColumn, ...], sizes: Codes, job: Job, source: Any) -> Parting:
+    """Return how rows are dealt to parts."""
     published = tuple(name for name in source.columns if name in job.schema.published)
     return Parting(tree, columns, sizes, published, published)
 

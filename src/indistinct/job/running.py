@@ -160,6 +160,7 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
 
 
 def _publish(job: Job, earlier: Earlier | None, publication: Publication, counters: Mapping[str, float]) -> Release:
+    """Verify and publish a prepared release, compared with earlier ones."""
     every = {**dict.fromkeys(COUNTERS, 0), **counters}
     accept, destination = job.history.accept_overlap, job.destination
     return publish_beside(earlier, publication, accept=accept, destination=destination, counters=every)

@@ -144,6 +144,7 @@ def bounds_of(
 
 
 def _dates(ends: tuple[int, int]) -> tuple[str | None, str | None]:
+    """Return the first and last day as text, None for open ends."""
     first, last = (None if abs(end) >= OPEN else str(np.datetime64(end, "D")) for end in ends)
     return first, last
 

@@ -275,6 +275,7 @@ class _Values:
 
     @classmethod
     def between(cls, values: PersonValues, first: int, last: int) -> "_Values":
+        """Return the sensitive values of a run of people."""
         low, high = np.searchsorted(values.person, [first, last])
         return cls(
             starts_of(np.bincount(values.person[low:high] - first, minlength=last - first)), values.value[low:high]

@@ -161,6 +161,7 @@ def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes
 
 
 def _text(taxonomy: Taxonomy, level: int, codes: Codes, row: int) -> str | None:
+    """Return the label of a row on a level."""
     return taxonomy.labels[level][taxonomy.ancestors[codes[row], level]]
 
 

@@ -215,6 +215,7 @@ def _role_of_event(column: ColumnProfile, person: str) -> Role:
 
 
 def _gaps(inspection: Inspection, name: str) -> bool:
+    """Return whether a column has missing values."""
     return next(bool(each.missing) for each in inspection.columns if each.name == name)
 
 

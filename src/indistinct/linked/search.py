@@ -261,6 +261,7 @@ def solved_runs(
 
 
 def _zero(node: Node) -> Node:
+    """Return the node of the finest levels."""
     return tuple(tuple(0 for _ in levels) for levels in node)
 
 
@@ -440,6 +441,7 @@ def _label_rows(
 
 
 def _pack(label: Codes, size: int, number: Codes, more: int) -> tuple[Codes, int]:
+    """Combine two codes to one; codes are renumbered before they overflow."""
     if size * more >= 1 << 62:
         distinct, label = np.unique(label, return_inverse=True)
         size = len(distinct)

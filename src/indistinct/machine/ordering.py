@@ -163,6 +163,7 @@ def _refine(order: Codes, fresh: Mask, key: Callable[[Codes, int], Codes | None]
 
 
 def _differ(words: Codes) -> Mask:
+    """Mark the words that differ from the one before."""
     fresh = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=fresh[1:])
     return fresh
@@ -176,6 +177,7 @@ def _mark_ties(fresh: Mask) -> Mask:
 
 
 def _ends(fresh: Mask) -> Codes:
+    """Return the start of each run, and the end."""
     return np.append(np.flatnonzero(fresh), len(fresh))
 
 

@@ -104,6 +104,7 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
 
 
 def _counts(workload: Workload, labels: dict[str, ShownColumn], values: dict[str, Codes], counts: Codes) -> Codes:
+    """Count the rows that match each query."""
     published = PublishedRows(view_of_classes(labels, values, counts))
     boxes = [boxes_of(query.rows, published.values) for query in workload.queries]
     box_counts = iter(published.count_each([box for some in boxes for box in some]))

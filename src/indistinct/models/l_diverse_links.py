@@ -153,6 +153,7 @@ class LDiverseLinks(Model):
 
 
 def _entries(links: Links, index: int, known: Codes) -> Slice:
+    """Return a slice with its known part as one column."""
     each = links.slices[index]
     return each.known_by(known, [name for name in each.names if name in links.sensitive])
 
@@ -181,4 +182,5 @@ def _most_frequent(classes: Classes, key: Key) -> Counts:
 
 
 def _levels(strongest: float) -> dict[str, float]:
+    """Return the achieved l, and the largest probability."""
     return {"l": int((1 + PROBABILITY_TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)}

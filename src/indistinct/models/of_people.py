@@ -283,6 +283,7 @@ def _by_value(pairs: Histogram, like: Histogram, weights: Codes, whole: Codes) -
 
 
 def _of(pairs: Histogram) -> tuple[Codes, Codes]:
+    """Return the pairs of people and values of a histogram."""
     if pairs.pairs is None:
         raise AssertionError("people were counted without their values")
     return pairs.pairs

@@ -203,6 +203,7 @@ class SubsetGroups:
 
     @cached_property
     def _room(self) -> int:
+        """Return how large an array of counts may be."""
         return max(MAX_ARRAY, MAX_ARRAY_PER_CLASS * len(self.classes))
 
     @cached_property

@@ -239,6 +239,7 @@ def _gamma_ratio(first: float, steps: int) -> float:
 
 
 def _inner(value: float, ends: tuple[float, float]) -> bool:
+    """Return whether a value is inside its bounds, so that the search converged."""
     return ends[0] + _NEAR < value < ends[1] - _NEAR
 
 

@@ -164,6 +164,7 @@ def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
 
 
 def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Mask | None) -> Assignment:
+    """Assign cells by a recoding that cuts the space of values into regions."""
     class_ids, outside = _locate_cells(frequencies, recoding)
     what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)

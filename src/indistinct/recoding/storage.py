@@ -214,6 +214,7 @@ def _stored_fields(kind: Any) -> dict[str, Field[Any]]:
 
 
 def _content(array: pa.Array, listed: Callable[[], list[Any]], arrays: list[pa.Array] | None) -> dict[str, Any]:
+    """Store an array as a JSON list, or append it to the arrays of the second file."""
     if arrays is None:
         return {"type": str(array.type), "values": listed()}
     arrays.append(array)
@@ -231,6 +232,7 @@ def _arrow_file(arrays: Sequence[pa.Array]) -> pa.Buffer:
 
 
 def _arrays(content: bytes) -> list[pa.Array]:
+    """Read the arrays of the second file."""
     with pa.ipc.open_file(pa.py_buffer(content)) as file:
         (batch,) = (file.get_batch(index) for index in range(file.num_record_batches))
     batch.validate(full=True)
@@ -360,6 +362,7 @@ def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
 
 
 def _element(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> pa.Array:
+    """Return the stored array that a number refers to."""
     if type(data["array"]) is not int or data["array"] < 0:
         raise IndexError("arrays are numbered from 0")
     return arrays[data["array"]]

@@ -359,6 +359,7 @@ def _published_range(
 
 
 def _differs(key: Array) -> Mask:
+    """Mark entries that differ from the one before; NaN equals NaN."""
     if key.dtype.kind == "f":
         return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
     return key[1:] != key[:-1]

@@ -287,6 +287,7 @@ def _is_empty(values: pa.ChunkedArray) -> bool:
 
 
 def _nothing(kind: pa.DataType) -> Change:
+    """Return a masking that clears a column without values."""
     return lambda column: pa.chunked_array([pa.nulls(len(column), kind)])
 
 
@@ -345,6 +346,7 @@ def _clear_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _presence(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace values by one mark, so that only their presence is published."""
     there = _plain(column).is_valid()
     return pa.chunked_array(pc.if_else(there, pa.scalar(PRESENT), pa.scalar(None, pa.string())).chunks, pa.string())
 

@@ -465,6 +465,7 @@ def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
 
 
 def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
+    """Return the value at a path of a document, None if it is missing."""
     value: Any = document
     for key in path:
         value = None if value is None else value[key]
@@ -472,6 +473,7 @@ def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _hide(document: dict[str, Any], path: tuple[str, ...]) -> str:
+    """Clear the value at a path, and return the path as text."""
     _at(document, path[:-1])[path[-1]] = None
     return ".".join(path)
 

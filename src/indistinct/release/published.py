@@ -154,6 +154,7 @@ class Published:
 
     @property
     def _transformed(self) -> tuple[Source, Mapping[str, Transformation]]:
+        """Return the original masked as in the release, with the masking used."""
         raw = self.raw
         assert raw is not None  # noqa: S101  (asked by the properties)
         return self.once("original", lambda: transformed_alike(raw, self.transformations, release=self.tables))

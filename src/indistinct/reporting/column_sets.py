@@ -42,6 +42,7 @@ def _is_explained(names: tuple[str, ...], counted: Mapping[tuple[str, ...], int]
 
 
 def _candidates(columns: Mapping[str, Encoded]) -> Sequence[tuple[str, ...]]:
+    """Return the columns, and the pairs of those with most values."""
     names = sorted(columns, key=lambda name: -len(columns[name].domain))[:MAX_COLUMNS_PAIRED]
     return [*((name,) for name in names), *combinations([name for name in columns if name in names], 2)]
 

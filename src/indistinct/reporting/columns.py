@@ -452,6 +452,7 @@ def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
 
 
 def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
+    """Return the line of a subgroup."""
     return {"value": value, "rows": rows, "suppressed": suppressed, "share": suppressed / rows if rows else 0.0}
 
 

@@ -385,4 +385,5 @@ def _is_truth(cell: str, below: Sequence[str]) -> bool:
 
 
 def _shape(cell: str) -> str:
+    """Return the shape of a cell: digits as 9, letters as a."""
     return "".join("9" if mark.isdigit() else "a" if mark.isalpha() else mark for mark in cell)

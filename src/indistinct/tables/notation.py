@@ -332,6 +332,7 @@ def _signed_notation(texts: pa.Array) -> Notation | None:
 
 
 def _enough(fitting: int, texts: int) -> bool:
+    """Return whether nearly all texts fit a notation."""
     strangers = texts - fitting
     return fitting > 0 and (strangers <= STRANGERS * texts or (strangers <= FEW and fitting >= 4 * strangers))
 
@@ -375,6 +376,7 @@ def _numbers(texts: pa.Array) -> Notation | None:
 
 
 def _occurs(texts: pa.Array, read: pa.Array, mark: str) -> bool:
+    """Return whether a separator occurs in a text that was read."""
     pattern = {" ": "[0-9][ \u00a0\u202f\u2009][0-9]", "'": "[0-9]['\u2019][0-9]"}.get(mark, re.escape(mark))
     return bool(pc.any(pc.and_(pc.is_valid(read), pc.match_substring_regex(texts, pattern))).as_py())
 

@@ -321,6 +321,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 
 def _moment(cell: Any) -> Any:
+    """Convert a date to a moment, so that a column has one type."""
     return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell
 
 

@@ -225,6 +225,7 @@ def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
 
 
 def _in_doubt(reason: str) -> InputError:
+    """Return the error of labels that do not identify the class of each person."""
     return InputError(
         f"people cannot be counted by published labels alone: {reason}",
         hint="give the recoding of the release (--recoding, or recoding=…), which says where each row went",

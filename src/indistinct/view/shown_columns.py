@@ -86,6 +86,7 @@ def quasi_labels(
 
 
 def _mean(text: str | None) -> float:
+    """Parse a published mean, NaN without one."""
     number = None if text is None else parse_value(text, Kind.NUMBER)
     return np.nan if number is None else float(number)  # type: ignore[arg-type]
 

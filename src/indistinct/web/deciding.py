@@ -180,6 +180,7 @@ def models_for(profile: Profile, policy: Policy, looked: Inspected) -> tuple[Mod
 
 
 def _alone(column: Mapping[str, Any], looked: Inspected) -> int:
+    """Return the number of rows with a unique value of a column."""
     return round(column["unique_share"] * looked["rows"])
 
 

@@ -193,6 +193,7 @@ def _in_words(name: str, coarser: Transformation) -> str:
 
 
 def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
+    """Yield remedies that protect a sensitive column."""
     if column["distinct"] + (column["missing"] > 0) < 2:
         return
     yield from _diverse(policy, [column["name"]], least_values(column, policy))

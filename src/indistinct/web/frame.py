@@ -382,6 +382,7 @@ class Screen:
 
 
 def _redraw(element: Element, draw: Callable[[], Any]) -> None:
+    """Replace the content of an element."""
     _retire(element, list(element))
     with element:
         draw()
@@ -396,6 +397,7 @@ def _retire(element: Element, old: list[Element]) -> None:
 
 
 async def _forget(box: Element, old: list[Element]) -> None:
+    """Remove old elements after a while, so that running handlers still find them."""
     await asyncio.sleep(RETIRED)
     if not box.is_deleted:
         box.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])

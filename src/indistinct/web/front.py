@@ -91,6 +91,7 @@ def _across(risks: Sequence[float]) -> _Scale:
 
 
 def _up(costs: Sequence[float]) -> _Scale:
+    """Return the vertical scale for costs."""
     low, high = min(costs), max(costs)
     margin = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
     return _Scale(low - margin if low < 0 or low > margin else 0.0, high + margin, HEIGHT - BOTTOM, TOP)
@@ -118,6 +119,7 @@ def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> st
 
 
 def _short(value: float) -> str:
+    """Write a number of the axis shortly, such as 20k."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}"

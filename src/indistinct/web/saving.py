@@ -155,6 +155,7 @@ def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
 
 
 def _texts(job: SavedJob) -> dict[str, str]:
+    """Return the files of a saved job."""
     document = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
     return {POLICY: job.policy, TOLD: json.dumps(document, indent=1)}
 

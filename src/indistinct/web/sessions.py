@@ -527,6 +527,7 @@ class Sessions:
                 self._end(secret)
 
     def _end(self, secret: str) -> None:
+        """Save a session and end it."""
         session = self._by_secret.pop(secret)
         session.save()
         session.close()

@@ -137,6 +137,7 @@ def _complete_row(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
 
 
 def _members(rows: Rows, group: str, level: int) -> list[str]:
+    """Return the members of a group."""
     return list(dict.fromkeys(row[level - 1] for row in rows if row[level] == group))
 
 

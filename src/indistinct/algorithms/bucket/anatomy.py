@@ -139,6 +139,7 @@ def anatomize(values: Codes, l: int) -> Codes:
 
 
 def _narrow(codes: Codes) -> Codes:
+    """Cast codes to the narrowest type that holds them."""
     return codes.astype(narrowest(int(codes.max(initial=0)) + 1))
 
 

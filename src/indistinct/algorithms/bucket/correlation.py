@@ -96,6 +96,7 @@ def _count(codes: Codes, multiplicities: Floats | None, size: int) -> Floats:
 
 
 def _finite(positions: Floats) -> Floats:
+    """Replace infinities by the nearest finite values, and scale huge numbers down."""
     finite = positions[np.isfinite(positions)]
     positions = np.clip(positions, finite.min(), finite.max()) if len(finite) else np.sign(positions)
     huge = len(positions) > 0 and np.abs(positions).max() > 1e300

@@ -438,6 +438,7 @@ class Multiset(Bucketization):
         return Buckets("multiset", tuple((name,) for name in names))
 
     def _slicing(self) -> Slicing:
+        """Return the slicing that makes the same buckets: every attribute in a slice of its own."""
         return Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
 
     def search(self, problem: Problem) -> ByBucket:

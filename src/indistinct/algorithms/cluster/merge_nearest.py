@@ -203,6 +203,7 @@ class _Books:
 
     @classmethod
     def of(cls, classes: Classes) -> "_Books":
+        """Return the sizes and histograms of classes as dictionaries, which merging updates."""
         entries = {key: dict(enumerate(_rows(histogram))) for key, histogram in classes.histograms.items()}
         return cls(dict(enumerate(classes.sizes.tolist())), entries, classes)
 
@@ -232,6 +233,7 @@ class _Books:
 
 
 def _rows(histogram: Histogram) -> Iterator[dict[int, int]]:
+    """Yield the histogram of each class as a dictionary."""
     codes, counts, indptr = histogram.codes.tolist(), histogram.counts.tolist(), histogram.indptr.tolist()
     for start, stop in pairwise(indptr):
         yield dict(zip(codes[start:stop], counts[start:stop], strict=True))

@@ -371,6 +371,8 @@ def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float |
 
 
 def _proof(table: StarTable, best: int, bound: int, nodes: int) -> Proof:
+    """Return the proof in the unit of a star."""
+
     def weigh(cost: int) -> float:
         return cost // table.scale if cost % table.scale == 0 else cost / table.scale
 
@@ -482,6 +484,7 @@ def _explain(
 
 
 def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
+    """Describe a solution as an attempt."""
     ids = group_published(table.values[solution.cells], solution.stars)[0]
     classes = len(np.unique(ids[~solution.dropped]))
     dropped = int(solution.counts[solution.dropped].sum())

@@ -120,10 +120,12 @@ class Incognito(AllNodes):
 
 
 def _node(width: int, levels: dict[int, int]) -> Node:
+    """Return a node over all columns; those without a level are out."""
     return tuple(levels.get(index, OUT) for index in range(width))
 
 
 def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
+    """Roll a finer node up to another one, unless it is that node."""
     return finer if finer.levels == node else space.roll_up(finer, node)
 
 

@@ -261,6 +261,7 @@ class LatticeSearch:
         return np.asarray((scores < self.score - margin) | lower)
 
     def _margin(self) -> float:
+        """Return the tolerance for rounding when scores are compared."""
         return SCORE_TOLERANCE * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
     def _floors(self, positions: Codes) -> Floats:

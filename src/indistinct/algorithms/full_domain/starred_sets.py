@@ -188,5 +188,6 @@ class _PublishedGroups:
         return np.where(out.stars[classes], self.star, out.values[classes])
 
     def _groups(self, model: SubsetAnonymity, classes: Classes, codes: Codes) -> SubsetGroups:
+        """Return the groups of classes on each set of columns of the model."""
         names = self.outliers.space.problem.frequencies.names
         return SubsetGroups(replace(classes, labels=ClassLabels(names, codes)), model.column_sets(names))

@@ -102,6 +102,7 @@ def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value | None:
 
 
 def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:
+    """Return the cut with a value at another level."""
     column, code = value
     levels = cut.levels[column].copy()
     levels[code] = level

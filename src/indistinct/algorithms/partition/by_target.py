@@ -76,6 +76,7 @@ def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) ->
 
 
 def _from_ranks(column: QuasiColumn, ranks: Codes, classes: Classes) -> TargetCodes:
+    """Return a quasi-identifier as a target, whose code in each cell is known."""
     codes = column.by_rank[ranks.astype(np.int64)].astype(np.int64)
     counts = classes.sizes.astype(np.int64)
     return TargetCodes(column.name, np.arange(len(codes) + 1), codes, counts, len(column.domain), column.domain)

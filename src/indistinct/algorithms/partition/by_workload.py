@@ -211,6 +211,7 @@ def _weights(boxes: Boxes, truths: Codes) -> Codes:
 
 
 def _kind(column: QuasiColumn, trees: TreeForm) -> int:
+    """Return how a column is cut: along a line, at nodes, or at sets."""
     if column.ranged:
         return LINE
     return NODE if column.tree and trees == "node" else SET

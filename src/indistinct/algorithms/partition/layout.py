@@ -204,6 +204,7 @@ class _Members:
 
     @classmethod
     def of(cls, class_ids: Codes, counts: Codes, classes: int) -> "_Members":
+        """Find out whether cells are sorted by class."""
         steps = np.diff(class_ids, prepend=-1)
         together = len(class_ids) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
         return cls(class_ids, counts, classes, np.flatnonzero(steps) if together else None)

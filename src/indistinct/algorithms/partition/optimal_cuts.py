@@ -234,6 +234,7 @@ class _OpenNode:
 
     @property
     def bytes(self) -> int:
+        """Return the memory that the node takes."""
         cells = 0 if self.cells is None else self.cells.ranks.nbytes + 8 * len(self.cells.ranks)
         return int(self.status.nbytes) + cells
 
@@ -259,6 +260,7 @@ class _OpenNodes:
             heappush(self.heap, (node.bound, -self.pushed, node))
 
     def pop(self) -> _OpenNode:
+        """Return the node to expand next: the newest if memory is short, else the one with the best bound."""
         node = self.stack.pop() if self.stack else heappop(self.heap)[2]
         self.bytes -= node.bytes
         return node

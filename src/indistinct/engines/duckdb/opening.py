@@ -105,6 +105,7 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
 
 
 def _from_relation(connection: Any, relation: Any, reading: Reading) -> DuckTable:
+    """Open a relation of DuckDB as a source."""
     given = relation.limit(0).to_arrow_table()
     schema = flat(given.select(choose(given.column_names, reading.columns or None))).schema
     return DuckTable(connection, relation, schema, _rows_of(relation), reading=reading)

@@ -155,6 +155,7 @@ class DuckTable(SourceDetails):
         return table if self.transformation is None else self.transformation.table(table)
 
     def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the requested columns in batches."""
         names = ", ".join(map(quote_name, wanted.names))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
             yield _as_read(pa.Table.from_batches([batch]), wanted)
@@ -287,6 +288,7 @@ class _Words:
     failure: InputError | TooManyValuesError | None = field(default=None)
 
     def reader(self) -> pa.RecordBatchReader:
+        """Return the packed codes as a reader of Arrow, a column per word."""
         schema = pa.schema([(f"w{word}", pa.int64()) for word in range(-(-len(self.columns) // TOGETHER))])
         return pa.RecordBatchReader.from_batches(schema, self._read(schema))
 

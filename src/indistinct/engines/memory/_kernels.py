@@ -92,6 +92,7 @@ def _look_up(cells, lookup, out):
 
 @jit
 def _gather(codes, order, out, used):
+    """Write to `out` the code of each row in the given order, and mark the codes used."""
     for i in range(len(order)):
         code = codes[order[i]]
         out[i] = code

@@ -209,5 +209,6 @@ def with_population(column: Encoded, population: pa.Table, request: Request) -> 
 
 
 def _frequencies(columns: list[Encoded]) -> FrequencySet:
+    """Count the distinct rows of columns."""
     grouping, vectors = group_encoded(columns)
     return FrequencySet(tuple(column.domain.column for column in columns), vectors, Classes(grouping.counts))

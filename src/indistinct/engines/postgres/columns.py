@@ -189,6 +189,7 @@ def _declared_decimal(modifier: int) -> pa.DataType | None:
 
 
 def _decimal(digits: int, scale: int) -> pa.DataType | None:
+    """Return the decimal type for a number of digits, None if Arrow has none."""
     if digits > MAX_DIGITS:
         return None
     return pa.decimal128(digits, scale) if digits <= DIGITS else pa.decimal256(digits, scale)

@@ -196,6 +196,7 @@ class PostgresTable(SourceDetails):
         return text
 
     def _wanted(self, columns: Sequence[str]) -> tuple[PostgresColumn, ...]:
+        """Return the requested columns; raise for one that cannot be read."""
         known = {column.name: column for column in self.fields}
         return tuple(known[name].require() for name in columns)
 

@@ -102,6 +102,7 @@ class StagedRelease:
         self.session.run(result["statement"][0].as_py())
 
     def _place(self, table: str) -> str:
+        """Return the qualified name of a table in the staging schema."""
         return f"{quote_name(self.schema)}.{quote_name(table)}"
 
 

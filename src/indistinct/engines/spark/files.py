@@ -200,6 +200,7 @@ def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _with_ones(table: pa.Table) -> pa.Table:
+    """Append a count of 1 to each row."""
     return table.append_column(NUMBER, pa.repeat(pa.scalar(1, pa.int64()), len(table)))
 
 

@@ -157,6 +157,7 @@ class RangeWork:
             yield pa.record_batch([pa.array([name]), pa.array([int(united.sizes.sum())])], schema=FILES)
 
     def _unpack(self, content: pa.Buffer) -> ClassRows:
+        """Unpack classes sent by another task."""
         classes = unpack_classes(content, self.types, self.columns)
         return replace(classes, rows=coded_texts(classes.rows))
 
@@ -290,6 +291,7 @@ def _digest_of(content: pa.Buffer) -> bytes:
 
 
 def _pack(classes: ClassRows) -> bytes:
+    """Pack classes to send them to another task."""
     rows = classes.rows
     sent = pa.table([worth_sending(column) for column in rows.columns], names=rows.column_names)
     return pack_classes(replace(classes, rows=sent))

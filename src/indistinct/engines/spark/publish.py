@@ -78,6 +78,8 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
 
 
 def _write(job: "_Job", arranged: Any, writing: PublishedForm, path: Path) -> None:
+    """Let workers write the files of a table, and put them at a path."""
+
     def run(folder: Path) -> Any:
         return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
 

@@ -134,6 +134,7 @@ def driver_bytes(session: Any) -> int:
 
 
 def _bytes(text: str) -> int:
+    """Parse a size such as 2g."""
     match = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
     return 1 << 30 if match is None else int(match[1]) * UNITS[match[2]]
 

@@ -317,6 +317,7 @@ def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:
 
 
 def _counted(short: Any, arrow: pa.Schema) -> SparkTable:
+    """Count the rows of a frame."""
     with shorten_errors("count the rows of the frame"):
         return SparkTable(short, arrow, int(short.count()))
 

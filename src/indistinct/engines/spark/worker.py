@@ -139,6 +139,7 @@ class Locating:
             yield from pack_parts(self._carried(rows, keys, groups, contents), parts)
 
     def _group(self, rows: pa.Table) -> Codes:
+        """Return the group of each row."""
         group_ids = self.finder.find(rows)
         return group_ids if self.entries is None else self.entries[group_ids]
 

@@ -253,6 +253,7 @@ def _join_texts(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _ranges(name: str, original: Floats, labels: ShownLabels, *, whole: bool) -> NumericColumn:
+    """Return a column of ranges with the ends of each published row."""
     ends = np.array([_ends_of(name, entry, whole=whole) for entry in labels.entries], np.float64).reshape(-1, 2)
     row_ends = ends[labels.rows]
     return NumericColumn(original, row_ends[:, 0].copy(), row_ends[:, 1].copy(), whole)
@@ -282,6 +283,7 @@ def _ends_of(name: str, entry: LabelEntry, *, whole: bool) -> tuple[float, float
 
 
 def _number(value: Any) -> float:
+    """Convert a number, date or moment to a float; dates are ordinals."""
     if isinstance(value, datetime):
         midnight = datetime(value.year, value.month, value.day, tzinfo=value.tzinfo)
         return value.toordinal() + (value - midnight).total_seconds() / SECONDS_PER_DAY

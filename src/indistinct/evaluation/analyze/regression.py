@@ -106,6 +106,7 @@ def released_side(columns: Mapping[str, StudyColumn], weights: Floats | None) ->
 
 
 def _values(column: StudyColumn, values: Any) -> Any:
+    """Return numbers unchanged, and the names of categories."""
     if isinstance(column, NumericColumn):
         return values
     names = np.array([*column.categories, None], dtype=object)

@@ -230,6 +230,7 @@ def interval_of_share(count: float, total: float) -> Interval:
 
 
 def _mean(numbers: Floats, share: Floats) -> tuple[float, float]:
+    """Return the weighted mean, and its variance."""
     weight = share / share.sum()
     mean = float(weight @ numbers)
     size = 1 / float((weight**2).sum())

@@ -90,6 +90,7 @@ def contributions(
 
 
 def _risk(classes: Classes, threshold: Fraction) -> RiskAfter:
+    """Return the risk figures of classes."""
     return RiskAfter(prosecutor(classes, threshold=threshold), uniques(classes), len(classes))
 
 

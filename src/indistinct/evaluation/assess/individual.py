@@ -84,6 +84,7 @@ def risks_of_counts(counts: Codes, weights: Codes | Floats) -> Codes:
 
 
 def _single(p: Floats, q: Floats) -> Floats:
+    """Return the risk of classes with one member."""
     return p * np.where(q > 0, _logarithm(p, q) / np.where(q > 0, q, 1.0), 1.0)
 
 

@@ -112,12 +112,14 @@ def _sizes(smallest: int) -> Iterator[PracticeFinding]:
 
 
 def _risk(rule: str, limit: Fraction, smallest: int, source: str, *, note: str) -> PracticeFinding:
+    """Check the highest risk against a rule."""
     passed = not smallest or Fraction(1, smallest) <= limit
     value = 1 / smallest if smallest else 0.0
     return PracticeFinding(rule, f"highest risk at most {float(limit):g}", _status(passed), source, value, note)
 
 
 def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> PracticeFinding:
+    """Check the smallest class against a rule."""
     passed = not smallest or smallest >= size
     return PracticeFinding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
 

@@ -290,6 +290,7 @@ def _until(end: float, progress: Progress | None, start: float, share: float) ->
 
 
 def _give(attack: Attack, target: Target) -> str | None:
+    """Return the hint with the inputs that an attack lacks."""
     missing = [part for part in attack.needs if getattr(target, part) is None]
     return f"give {' and '.join(f'{part}=… (--{part})' for part in missing)}" if missing else None
 

@@ -129,6 +129,7 @@ class AttributeAttack(Attack):
 
     @staticmethod
     def _column(target: Target, name: str) -> SensitiveColumn:
+        """Return the domain and hierarchy of a sensitive column."""
         domain = domain_of(target, name)
         hierarchy = target.hierarchies.get(name)
         return SensitiveColumn(domain, None if hierarchy is None else hierarchy.bind(domain))
@@ -285,6 +286,7 @@ class Similarity(AttributeAttack):
         return reason
 
     def _compares(self, target: Target, name: str) -> bool:
+        """Return whether values of a column can be similar: they are ordered, or have a hierarchy."""
         column = self._column(target, name)
         return column.domain.ordered if column.taxonomy is None else column.taxonomy.height > 1
 

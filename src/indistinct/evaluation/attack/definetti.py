@@ -70,6 +70,7 @@ class DeFinetti(Attack):
         return None
 
     def _column(self, target: Target) -> str:
+        """Return the sensitive column to attack."""
         return self.sensitive or target.schema.sensitive[0]
 
     def run(self, target: Target) -> Outcome:

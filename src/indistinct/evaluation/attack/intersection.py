@@ -77,6 +77,7 @@ class Intersection(Attack):
         return Outcome(self.name, tally, baseline, sentence, outside, defence, {"unit": unit, "k": k, **details})
 
     def _k(self, target: Target, earlier: Target) -> int:
+        """Return the k to compare candidate sets with: given, guaranteed, or the smallest group."""
         if self.k or target.model is not None:
             return self.k or (0 if target.model is None else target.model.smallest)
         sizes = np.concatenate([groups_of(each).sizes for each in (target, earlier)])
@@ -151,10 +152,12 @@ def _find_out(
 
 
 def _shows(target: Target, name: str) -> bool:
+    """Return whether a release publishes a column."""
     return any(name in source.columns for source in target.published.sources.values())
 
 
 def _belief(target: Target, crowd: Crowd, name: str) -> Belief:
+    """Return what a release reveals about a sensitive column of a crowd."""
     groups: Groups = groups_of(target, name)
     return belief(groups, match(groups, crowd), size=len(domain_of(target, name)))
 

@@ -33,6 +33,7 @@ def _random_state(seed: int, rows: int) -> Codes:
 
 
 def _random(seed: int, rows: int) -> Codes:
+    """Return the row order of Python's `random.shuffle` with a seed."""
     order = list(range(rows))
     random.Random(seed).shuffle(order)  # noqa: S311  (what others did is to be undone)
     return np.array(order)

@@ -212,6 +212,7 @@ def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
 
 
 def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]:
+    """Return the sensitive value of each bucket entry, and of each original row."""
     if groups.shown is None:
         return np.zeros(len(groups), dtype=np.int64), np.zeros(rows, dtype=np.int64)
     return groups.shown.codes[groups.shown.indptr[:-1]], original_crowd(target).values[target.schema.sensitive[0]]

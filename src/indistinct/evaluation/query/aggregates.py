@@ -217,8 +217,10 @@ def _deviation(numbers: Numbers, about: float) -> float:
 
 
 def _clip(value: float | None, low: float, high: float) -> float | None:
+    """Clip an estimate to its bounds; without one return their middle."""
     return _between(low, high) if value is None or not np.isfinite(value) else min(max(value, low), high)
 
 
 def _between(low: float, high: float) -> float | None:
+    """Return the middle of two bounds, None if one is infinite."""
     return (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else None

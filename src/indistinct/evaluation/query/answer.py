@@ -61,6 +61,7 @@ class Answer(Result):
         return document(title, table, *listing(self.notes))
 
     def _row(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the answer as a row of a table."""
         error = "unknown" if self.error is None else f"± {_words(self.error)}"
         whose = ["missing" if self.group[name] is None else str(self.group[name]) for name in names]
         return (*whose, _words(self.value), _words(self.low), _words(self.high), "exact" if self.exact else error)
@@ -118,6 +119,7 @@ def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
 
 
 def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:
+    """Convert the condition of a query to boxes."""
     if query.target is not None and query.aggregate != "COUNT":
         _require_numbers(rows.view.columns[query.target], query)
     return boxes_of(query.rows, rows.values)
@@ -256,6 +258,7 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
 
 
 def _met(one: Box, other: Box) -> Box | None:
+    """Intersect two boxes, None if the intersection is empty."""
     shared = {name: one[name] & other[name] for name in one if name in other}  # type: ignore[operator]
     both = {**one, **other, **shared}
     return None if any(values.empty for values in both.values()) else both
@@ -320,6 +323,7 @@ def _answer_date(query: Query, aggregate: Aggregate, rows: PublishedRows) -> Ans
 
 
 def _moment(days: float | None) -> Number | None:
+    """Convert days since 1970 to a date or a moment."""
     if days is None or not math.isfinite(days):
         return days
     moment = datetime(1970, 1, 1) + timedelta(days=days)

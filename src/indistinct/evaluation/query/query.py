@@ -382,6 +382,7 @@ def _columns(domains: Iterable[Domain], hierarchies: Mapping[str, Hierarchy]) ->
 
 
 def _limits(domain: Domain) -> tuple[float, float] | None:
+    """Return the smallest and largest number of a domain, None for names."""
     if domain.kind is Kind.TEXT or domain.declared or not len(domain.values):
         return None
     line = domain.positions()[int(domain.missing) :]

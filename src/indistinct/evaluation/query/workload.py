@@ -99,6 +99,7 @@ class WorkloadErrors(Result):
         }
 
     def _mean(self, errors: Codes | Floats) -> float:
+        """Return the weighted mean of errors."""
         known, weights = ~np.isnan(errors), np.array(self.workload.weights)
         return float(weights[known] @ errors[known] / weights[known].sum()) if known.any() else math.nan
 

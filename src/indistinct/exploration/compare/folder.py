@@ -66,6 +66,7 @@ class KeptTrials:
             write_private(self._path(trial.point), json.dumps(trial.to_json(), allow_nan=False) + "\n")
 
     def _path(self, point: Point) -> Path:
+        """Return the file that keeps the trial of a point."""
         words = [self.job, point.algorithm, point.model, point.suppression.plain]
         return self.folder / f"{hashlib.sha256(json.dumps(words).encode()).hexdigest()}.json"
 

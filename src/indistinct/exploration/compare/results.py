@@ -131,6 +131,7 @@ def short_model(spec: str | None) -> str:
 
 
 def _numbers(model: Model) -> list[tuple[str, float]]:
+    """Return the parameters of a model that are numbers."""
     given = [(each.name, getattr(model, each.name)) for each in fields(model)]  # type: ignore[arg-type]
     return [
         (name, float(value)) for name, value in given if isinstance(value, int | float) and not isinstance(value, bool)

@@ -209,4 +209,5 @@ def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]
 
 
 def _since(began: float) -> float:
+    """Return the seconds since a time."""
     return round(time.perf_counter() - began, 3)

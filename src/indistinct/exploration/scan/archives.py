@@ -83,6 +83,7 @@ def _read_local(content: bytes, entry: zipfile.ZipInfo, strays: dict[str, list[b
 
 
 def _fits(entry: zipfile.ZipInfo, form: str) -> bool:
+    """Return whether the sizes of an entry fit the form of its descriptor."""
     return form == "<QQ" or max(entry.compress_size, entry.file_size) < 1 << 32
 
 

@@ -212,11 +212,13 @@ def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
 
 
 def _coarse(words: Codes) -> Codes:
+    """Hash words to 16 bits, for a first test."""
     mixed: Codes = (words * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
     return mixed
 
 
 def _alone(content: bytes, here: int, value: bytes) -> bool:
+    """Return whether a value in the content is a whole word."""
     end = here + len(value)
     before, after = content[here - 1 : here] if here else b"", content[end : end + 1]
     return not (before and before[0] in _LETTERS) and not (after and after[0] in _LETTERS)

@@ -299,6 +299,7 @@ def _column(reference: str | None, following: int) -> int:
 
 
 def _texts(content: bytes, name: str) -> Iterator[str]:
+    """Yield the shared texts of a workbook."""
     for element in parse_xml(content, name):
         if local(element) == "si":
             yield "".join(part.text or "" for part in element.iter() if local(part) == "t")

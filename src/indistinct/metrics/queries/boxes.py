@@ -46,6 +46,7 @@ def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Bo
 
 
 def _both(one: Box, other: Box) -> Box:
+    """Intersect two boxes."""
     shared = {name: one[name] & other[name] for name in one if name in other}  # type: ignore[operator]
     return {**one, **other, **shared}
 

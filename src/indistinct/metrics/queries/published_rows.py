@@ -387,6 +387,7 @@ class PublishedRows:
         return self._groups[root]
 
     def _concerned(self, number: int, box: Box, target: str | None) -> bool:
+        """Return whether a slice has a column of a box, or the target."""
         codes = self.view.slices[number].codes
         return target in codes or any(name in codes for name in box)
 

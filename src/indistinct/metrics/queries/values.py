@@ -262,6 +262,7 @@ def _between(text: str, operator: str, constants: list[str]) -> bool:
 
 
 def _stretches(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Cut]]:
+    """Return the pairs of cuts that begin and end each interval."""
     return list(zip(cuts[::2], cuts[1::2], strict=True))
 
 

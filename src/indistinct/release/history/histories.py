@@ -223,6 +223,7 @@ def _first_half(people: Codes) -> Codes:
 
 
 def _grouped(columns: Sequence[Codes], people: int) -> Grouping:
+    """Group people by several columns of codes."""
     if not columns:
         return group_rows([np.zeros(people, dtype=np.int32)], [1])
     return group_rows(list(columns), [int(column.max(initial=0)) + 1 for column in columns])

@@ -370,6 +370,7 @@ def _upgrade(connection: sqlite3.Connection, ledger: Ledger) -> None:
 
 
 def _standing(form: int, about: str, content: bytes) -> Standing:
+    """Read the classes of each person in a stored release."""
     return unpacked_of_format_1(content, k=_k_of(json.loads(about))) if form == FIRST_FORMAT else unpacked(content)
 
 
@@ -383,6 +384,7 @@ def _k_of(about: dict[str, Any]) -> int:
 
 
 def _key(connection: sqlite3.Connection, path: Path) -> bytes:
+    """Return the key of a ledger; raise if it is missing."""
     rows = connection.execute("SELECT key FROM ledger").fetchall()
     if len(rows) != 1 or not isinstance(rows[0][0], bytes) or len(rows[0][0]) != KEY_BYTES:
         raise _broken(path, "it has no key")
@@ -434,6 +436,7 @@ def _require_seal(content: bytes, expected: bytes, path: Path, number: int) -> N
 
 
 def _change(path: Path, statement: str, number: int) -> None:
+    """Change one entry of a ledger."""
     with _writing(path) as connection:
         connection.execute(statement, (number,))
 

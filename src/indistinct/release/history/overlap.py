@@ -304,6 +304,7 @@ def _standings(
 
 
 def _remembered(ledger: Ledger) -> list[Standing]:
+    """Return the releases that a ledger records."""
     return standings(ledger) if ledger.entries else []
 
 

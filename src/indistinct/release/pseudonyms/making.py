@@ -192,6 +192,7 @@ def read_key(path: Path) -> bytes:
 
 
 def _from_environment(name: str) -> bytes:
+    """Read a key from an environment variable."""
     text = os.environ.get(name)
     if text is None:
         raise InputError(f"the environment has no variable {name!r}, which holds a key", hint=MAKE_ONE)
@@ -345,6 +346,7 @@ def digests(key: bytes, texts: Sequence[bytes]) -> Codes:
 
 
 def _halves(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
+    """Return the first half of the keyed hash of each text."""
     return [hmac.digest(key, text, "sha256")[:LENGTH] for text in texts]
 
 

@@ -86,6 +86,7 @@ def _spellings(text: str) -> Iterator[bytes]:
 
 
 def _maker(way: str) -> Callable[[bytes], str]:
+    """Return a hash function that gives hexadecimal digits."""
     return lambda content: hashlib.new(way, content, usedforsecurity=False).hexdigest()
 
 

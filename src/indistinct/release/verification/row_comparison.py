@@ -283,6 +283,7 @@ class _Hashing:
         return np.where(chunk.is_null().to_numpy(zero_copy_only=False), missing, words)
 
     def _number(self, content: bytes) -> np.uint64:
+        """Hash bytes with the key of this comparison."""
         return np.uint64(int.from_bytes(hashlib.blake2b(content, digest_size=8, key=self.key).digest(), "little"))
 
 

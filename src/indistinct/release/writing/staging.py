@@ -247,6 +247,7 @@ def _take_back(each: Staged) -> None:
 
 
 def _restore(path: Path, backup: Path) -> None:
+    """Put a backup back in place."""
     with suppress(OSError):
         backup.replace(path)
         # A rename leaves both names where they are those of one file.
@@ -289,6 +290,7 @@ def _new_mode() -> int:
 
 
 def _hidden(target: Path, ending: str) -> Path:
+    """Return a new hidden name next to a target."""
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}.{ending}")
 
 

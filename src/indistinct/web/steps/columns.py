@@ -174,6 +174,7 @@ def _find(screen: Screen) -> None:
 
 
 def _accept(screen: Screen) -> None:
+    """Give every column its suggested role."""
     session = screen.session
     looked, starter = session.result(INSPECTED), session.result(STARTER)
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
@@ -350,6 +351,7 @@ def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
 
 
 def _decide(screen: Screen, name: str, value: str) -> None:
+    """Change the role of a column."""
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     screen.change(with_role(screen.policy, name, Role(value), looked=looked, starter=starter))
 

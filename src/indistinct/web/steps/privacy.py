@@ -145,6 +145,7 @@ def _putting(screen: Screen, index: int) -> Callable[[Model], None]:
 
 
 def _remove(screen: Screen, index: int) -> None:
+    """Remove a model."""
     models = screen.policy.models
     screen.change(replace(screen.policy, models=(*models[:index], *models[index + 1 :])))
 

@@ -168,6 +168,7 @@ def _statement_of(key: str, policy: Policy) -> Any:
 
 
 def _state(screen: Screen, key: str, value: str) -> None:
+    """Set a field of the statement on the release."""
     statement: dict[str, Any] = {key: " ".join(value.split()) or None}
     screen.change(replace(screen.policy, about=replace(screen.policy.about, **statement)))
 

@@ -129,6 +129,8 @@ def _metric(screen: Screen, explored: Explored) -> str:
 
 
 def _look(screen: Screen) -> Callable[..., Awaitable[None]]:
+    """Return the handler that shows a node."""
+
     def look(node: str) -> None:
         screen.choices[LOOKED] = tuple(int(level) for level in node.split(","))
 

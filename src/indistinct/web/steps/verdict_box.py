@@ -52,6 +52,7 @@ def draw_looked_at(screen: Screen, verdict: Verdict) -> None:
 
 
 def _treatments(session: Session, made: Any) -> Treatments | None:
+    """Return the treatments found by the risk assessment, None if it is outdated."""
     risk = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
     return None if risk is None else risk["treatments"]
 
@@ -140,5 +141,6 @@ def draw_chore_lines(screen: Screen, chores: Sequence[Chore], *, begin: Callable
 
 
 def _again(screen: Screen, name: str, begin: Callable[[], None]) -> None:
+    """Run a failed chore again."""
     screen.session.background.retry(name)
     begin()

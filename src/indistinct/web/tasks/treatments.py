@@ -109,6 +109,7 @@ def _varying_columns(raw: pa.Table, policy: Policy, rows: Codes, owners: Codes) 
 
 
 def _pairs(owners: Codes, codes: Codes) -> int:
+    """Count the distinct pairs of a person and a value."""
     return len(group_rows([owners, codes], [int(each.max()) + 1 for each in (owners, codes)]).starts) - 1
 
 
@@ -187,6 +188,7 @@ def suggest_coarser(column: pa.ChunkedArray) -> dict[str, Any] | None:
 
 
 def _fewest(values: pa.ChunkedArray) -> int:
+    """Return the number of rows of the rarest value."""
     return int(values.value_counts().field("counts").to_numpy(zero_copy_only=False).min())
 
 

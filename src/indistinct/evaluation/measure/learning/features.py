@@ -159,6 +159,7 @@ def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) ->
 
 
 def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
+    """Standardize numbers by the mean and deviation of the training rows."""
     rows = max(float(counts.sum()), 1.0)
     mean = float(counts @ middles) / rows
     spread = float(np.sqrt(counts @ np.square(middles - mean) / rows)) or 1.0

@@ -166,6 +166,7 @@ def _draw_taking(screen: Screen, index: int, name: str, about: Outline) -> None:
 
 
 def _unfold(screen: Screen, column: str) -> None:
+    """Open the editor of a column."""
     screen.choices = {COLUMN: column}
 
 
@@ -241,6 +242,7 @@ def _draw_files(screen: Screen, column: str) -> None:
 
 
 async def _begin(screen: Screen, column: str, kind: str) -> None:
+    """Start a hierarchy of another kind."""
     made = None if kind == NONE else await screen.session.ask(begin_hierarchy, screen.policy, column, kind=kind)
     decide(screen, column, made)
 
