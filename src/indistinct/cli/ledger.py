@@ -63,6 +63,7 @@ def command(
 
 
 def _grid(entries: "Sequence[LedgerEntry]") -> Grid:
+    """Return the table of a ledger's entries."""
     rows = [
         (
             str(each.number),

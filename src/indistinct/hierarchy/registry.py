@@ -19,6 +19,7 @@ from indistinct.text_form import parse_field, spell_value, split
 
 
 def _read_file(path: Any, *, base: Path | None = None, **options: Any) -> Explicit:
+    """Read a hierarchy file with the options of a policy."""
     texts = (path, options.get("delimiter") or "", options.get("encoding") or "")
     if not all(isinstance(text, str | Path) for text in texts):
         raise HierarchyError("`file`, `delimiter` and `encoding` of a hierarchy must be texts")
@@ -260,6 +261,7 @@ def _join(value: Any, separators: str) -> str:
 
 
 def _number(column: str, kind: HierarchyKind, text: str) -> float:
+    """Parse a number of a hierarchy's specification."""
     try:
         value = float(text)
     except ValueError:

@@ -85,6 +85,7 @@ class Refine(Algorithm):
         self._starters()
 
     def _starters(self) -> tuple[Algorithm, ...]:
+        """Return the algorithms whose results are refined."""
         if self.start == BEST:
             return TwoLevel(metric=self.metric), Mondrian(choose="loss")
         starter = parse(self.start, STARTS, what="start")
@@ -129,8 +130,8 @@ class Refine(Algorithm):
             begun.append((each, assignment, LocalSearch(problem, assignment, metric=metric)))
         start, before, search = min(begun, key=lambda each: each[2].cost())
         search.run(seconds=self.seconds, rounds=self.rounds)
-        found = search.recoding()
-        after = assign(problem.frequencies, found)
+        refined = search.recoding()
+        after = assign(problem.frequencies, refined)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
-        return found if good and not problem.model.violations(after.classes).any() else start
+        return refined if good and not problem.model.violations(after.classes).any() else start

@@ -136,6 +136,7 @@ class SingleDimensional(Algorithm):
         return _recoding(problem, ranks, find_greedy_cuts(ranks, problem), Style(self.extent, self.numeric))
 
     def _search_optimum(self, problem: Problem, ranks: Codes) -> Recoding:
+        """Search the optimal cuts, with suppression if the model allows it."""
         traits = problem.model.traits
         allowed = min(problem.suppression, problem.frequencies.members - 1)
         budget = allowed if traits.stable and traits.suppressible else 0
@@ -259,6 +260,7 @@ def _recoding(problem: Problem, ranks: Codes, cuts: list[Mask], style: Style, dr
 def _interval_column(
     column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
 ) -> tuple[RecodedColumn, Codes]:
+    """Summarize the intervals of one column."""
     if column.tree and style.trees == "set":  # intervals with the same label would be one
         style = Style("range", style.numeric, "set")
     grouping = group_rows([ranks], [len(column.domain)])

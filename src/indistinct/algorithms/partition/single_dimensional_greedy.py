@@ -258,6 +258,7 @@ def _first_allowable(
 
 
 def _allowable(right: Mask, class_ids: Codes, classes: Classes, model: Model) -> bool:
+    """Return whether both sides of a cut satisfy the model in every class."""
     pairs = 2 * class_ids + right
     size = 2 * (int(class_ids.max()) + 1)
     sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)

@@ -38,5 +38,5 @@ EVERY_ATTACK = Registry(ATTACKS, base=Attack, group="indistinct.attacks")
 
 
 def parse_attack(text: str) -> Attack:
-    """Return the attack that a text spells, such as `record-linkage:errors=0.05`."""
+    """Parse an attack, such as `record-linkage:errors=0.05`."""
     return parse(text, EVERY_ATTACK, what="attack")

@@ -180,6 +180,7 @@ def try_point(compared: ComparedJob, point: Point) -> Trial:
 
 
 def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
+    """Make the release of a point, and return its figures."""
     varied = replace(compared.job, model=point.model, algorithm=point.algorithm, suppression=point.suppression)
     release = run_job(varied)
     seconds = _since(began)
@@ -199,12 +200,14 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
-    found = measure(release, compared.metrics)
-    values: dict[str, float | None] = {metric.name: found.get(metric.name) for metric in compared.metrics}
+    """Measure a release by the compared metrics; figures that are not finite are None."""
+    measurements = measure(release, compared.metrics)
+    values: dict[str, float | None] = {metric.name: measurements.get(metric.name) for metric in compared.metrics}
     if compared.preference is not None:
         values[ANALYSIS_LOSS] = compared.preference.loss(release)
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 
 def _since(began: float) -> float:
+    """Return the seconds since a time."""
     return round(time.perf_counter() - began, 3)

@@ -72,15 +72,15 @@ def houses_in(texts: Sequence[str]) -> PatternShare | None:
     >>> houses_in(["Hauptstraße 5", "Lindenweg 1", "Lindenweg 12 b", "Am Ufer", "Lindenweg 3", "Hauptstraße 1"]).meaning
     'addresses of houses'
     """
-    found = {text: match for text in texts for shape in HOUSES if (match := re.search(shape, text))}
-    addresses = {match[0].lower() for match in found.values()}
-    if len(addresses) < FEWEST_HOUSES or len({match[1].lower() for match in found.values()}) < FEWEST_STREETS:
+    matches = {text: match for text in texts for shape in HOUSES if (match := re.search(shape, text))}
+    addresses = {match[0].lower() for match in matches.values()}
+    if len(addresses) < FEWEST_HOUSES or len({match[1].lower() for match in matches.values()}) < FEWEST_STREETS:
         return None
     return PatternShare(
         "street-address",
         "addresses of houses",
         Role.IDENTIFIER,
-        len(found) / len(texts),
+        len(matches) / len(texts),
         len(texts),
         certain=False,
         safe_harbor="B",
@@ -99,8 +99,12 @@ def _holds(pattern: Pattern, pieces: Iterable[str]) -> bool:
 
     Numbers pass a check digit by chance once in ten or so: most of the pieces with the shape must pass it.
     """
-    found = pa.array(sorted(pieces), pa.string())
-    shaped = found.filter(pc.match_substring_regex(found, pattern.shape)) if len(found) else found
+    known_pieces = pa.array(sorted(pieces), pa.string())
+    shaped = (
+        known_pieces.filter(pc.match_substring_regex(known_pieces, pattern.shape))
+        if len(known_pieces)
+        else known_pieces
+    )
     passing = matching(shaped, pattern) if len(shaped) else 0
     return passing >= max(pattern.fewest, MIN_SHARE_FOR_ROLE * len(shaped) if pattern in NATIONAL else 1)
 

@@ -118,7 +118,7 @@ CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
 
 
 def parse_classifier(text: str) -> Classifier:
-    """Return the classifier that a text spells.
+    """Parse the name and parameters of a classifier.
 
     >>> parse_classifier("random-forest:trees=50")
     RandomForest(trees=50, leaf=3)
