@@ -135,7 +135,7 @@ def test_a_table_is_no_ledger(run, tmp_path):
     (tmp_path / "a.csv").write_text(TABLE)
     ran = run("ledger", "show", tmp_path / "a.csv")
     assert ran.code == 1
-    assert "is no ledger" in ran.err
+    assert "is not a ledger" in ran.err
     assert "chmod" not in ran.err
 
 

@@ -52,6 +52,8 @@ RARELY_USED = frozenset(
 )
 # Options of these that the help text of a command explains, so that it shows them: (command, parameter).
 SHOWN = {
+    ("assess", "population"),
+    ("assess", "sampling_fraction"),
     ("classify", "target"),
     ("generate", "seed"),
     ("query", "recoding"),

@@ -271,7 +271,8 @@ def explain_failure(error: VerificationError, found: Fit, model: Model) -> Verif
     )
     rows = int(classes.sizes[broken].sum())
     return VerificationError(
-        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes break it, with {rows:,} of {found.rows:,} "
+        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes violate it, with {rows:,} of "
+        f"{found.rows:,} "
         "rows",
         hint=f"{_advice(found, model)[0]}; or ask for what these rows achieve ({reached}); or search a new recoding on "
         "this table; nothing was written",

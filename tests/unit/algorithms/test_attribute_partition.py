@@ -90,11 +90,11 @@ def test_more_columns_than_attributes():
 @pytest.mark.parametrize(
     ("sensitive", "columns", "alpha", "left", "most"),
     [
-        (("disease",), 2, 6, "0 attribute(s) for 1 other", 5),
-        (("disease",), 2, 99, "0 attribute(s) for 1 other", 5),
-        (("disease",), 4, 4, "2 attribute(s) for 3 other", 3),
-        (("disease", "age"), 2, 4, "0 attribute(s) for 0 other", 3),
-        (("disease", "age"), 4, 3, "0 attribute(s) for 2 other", 2),
+        (("disease",), 2, 6, "0 attributes for 1 other", 5),
+        (("disease",), 2, 99, "0 attributes for 1 other", 5),
+        (("disease",), 4, 4, "2 attributes for 3 other", 3),
+        (("disease", "age"), 2, 4, "0 attributes for 0 other", 3),
+        (("disease", "age"), 4, 3, "0 attributes for 2 other", 2),
     ],
 )
 def test_alpha_that_leaves_too_few_attributes(sensitive, columns, alpha, left, most):

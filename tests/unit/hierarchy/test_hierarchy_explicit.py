@@ -127,7 +127,7 @@ class TestValidation:
 
     def test_broken_nesting(self) -> None:
         rows = [["a", "other", "east", "*"], ["b", "other", "west", "*"], ["c", "C", "west", "*"]]
-        with pytest.raises(HierarchyError, match=r"broken nesting: 1 value.* level 1") as caught:
+        with pytest.raises(HierarchyError, match=r"levels do not nest: 1 value.* level 1") as caught:
             Hierarchy.from_rows(rows)
         assert caught.value.values == ("other",)
         assert "other" not in caught.value.message

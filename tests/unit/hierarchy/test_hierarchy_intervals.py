@@ -117,10 +117,10 @@ class TestWidths:
     @pytest.mark.parametrize(
         ("widths", "message"),
         [
-            ([5, 12], "broken nesting: width 12"),
-            ([10, 5], "broken nesting"),
-            ([5, 5], "broken nesting"),
-            ([0.1, 0.25], "broken nesting"),
+            ([5, 12], "levels do not nest: width 12"),
+            ([10, 5], "levels do not nest"),
+            ([5, 5], "levels do not nest"),
+            ([0.1, 0.25], "levels do not nest"),
             ([0, 5], "positive"),
             ([-5], "positive"),
             ([], "list of numbers"),
@@ -176,7 +176,7 @@ class TestCutPoints:
     @pytest.mark.parametrize(
         ("cuts", "message"),
         [
-            ([[18, 40], [30]], "broken nesting: 1 cut.* level 2"),
+            ([[18, 40], [30]], "levels do not nest: 1 cut.* level 2"),
             ([[40, 18]], "level 1 must ascend"),
             ([[18, 18]], "level 1 must ascend"),
             ([18, 40], "list of lists"),

@@ -102,7 +102,7 @@ class TestReadCsv:
             ('a;*\n"b;*\n', "quote"),
             ('a;*\n"b"c;*\n', "quote"),
             ("secret\n", "coarser"),
-            ("a;A;*\nb;A;+\n", "broken nesting"),
+            ("a;A;*\nb;A;+\n", "levels do not nest"),
             ("a;A\nb;B\n", "expected one root"),
             ("a;A;*\na;B;*\n", "several rows"),
         ],
@@ -236,7 +236,7 @@ class TestPolicy:
             ("dates:quater", "did you mean 'quarter'"),
             ("suppression:no", "must be true"),
             ("maks", "neither a file nor one of"),
-            ("intervals:5,7", "hierarchy of 'x': broken nesting: width 7"),
+            ("intervals:5,7", "hierarchy of 'x': levels do not nest: width 7"),
         ],
     )
     def test_impossible_flags(self, spec: str, message: str) -> None:

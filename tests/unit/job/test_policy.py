@@ -226,7 +226,7 @@ MISTAKES = {
         "[columns] name: a column with the role identifier",
         "leave the hierarchy out",
     ),
-    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: broken nesting", "multiple|divide"),
+    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: levels do not nest", "multiple|divide"),
     "missing hierarchy file": (
         '{ mask = "right" }',
         '{ file = "no.csv" }',

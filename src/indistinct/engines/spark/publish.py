@@ -114,7 +114,7 @@ def _take_file(written: Path, target: Path, rows: int) -> None:
         found = None
     if found != rows:
         raise OutputError(
-            "what a worker of Spark wrote is not there for the driver",
+            "the driver does not see what a worker of Spark wrote",
             hint="choose a path that driver and workers share",
         )
     written.rename(target)

@@ -45,15 +45,20 @@ MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
 """The keys of a column that mask it."""
 
 
+CHECK_PATH = "check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy"
+
+
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
     place = Path(path)
     try:
         text = read_ordinary(place, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {place}", hint=CHECK_PATH) from None
     except OSError as error:
         raise PolicyError(
             f"cannot read the policy {place}: {error.strerror or 'unreadable'}",
-            hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
+            hint=CHECK_PATH,
         ) from None
     except UnicodeDecodeError:
         raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
@@ -199,15 +204,24 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        where = f"line {found[1]}" if found else "at the end"
+        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        where = f"line {found[1]}, column {found[2]}" if found else "at the end"
         # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
         matched = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
-            hint="put texts in double quotes, close each { on its own line, and name each column once",
+            hint=(
+                'put a " at the end of the text on this line'
+                if found and _is_open(text.split("\n")[int(found[1]) - 1])
+                else "put texts in double quotes, close each { on its own line, and name each column once"
+            ),
         ) from None
+
+
+def _is_open(line: str) -> bool:
+    """Return whether a line of TOML has a text in double quotes that does not end."""
+    return line.split("#")[0].replace('\\"', "").count('"') % 2 == 1
 
 
 def _check_size(text: str) -> None:
