@@ -94,8 +94,8 @@ def command(
 ) -> None:
     """Assess the re-identification risk of an original, of a release, or of both with --original.
 
-    Roles come from a policy or from flags. Of a population from which the people were drawn, give the table, the size or
-    a share. With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an original are shown with
+    Roles come from a policy or from flags. Of the population from which people were drawn, give table, size or share.
+    With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an original are shown with
     their values only with --show-values.
 
     With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that an

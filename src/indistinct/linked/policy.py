@@ -108,8 +108,10 @@ def _table(name: str, given: Any, base: Path) -> LinkedTable:
     place = f"[tables.{name}]"
     if not isinstance(given, dict):
         raise PolicyError(f"{place}: expected a table of keys", hint=f'[tables.{name}] with path = "{name}.csv"')
-    roles = {role: f'a role belongs to a column: write NAME = "{role}" under [tables.{name}.columns]' for role in ROLES}
-    _refuse_misplaced(given, place, roles)
+    misplaced = {
+        role: f'a role belongs to a column: write NAME = "{role}" under [tables.{name}.columns]' for role in ROLES
+    }
+    _refuse_misplaced(given, place, misplaced)
     inputs = {key: setting.kind for key, setting in settings_of("input").items() if key not in NOT_OF_A_TABLE}
     check_keys(given, {**inputs, **OWN_KEYS}, place, needed=("path", "columns"))
     declared = {column: _column(place, column, each) for column, each in given["columns"].items()}
