@@ -62,7 +62,7 @@ EITHER = " / "
 # A function that returns more texts than this is shown by the first of them.
 MAX_ALTERNATIVES = 3
 # Signs that Markdown or HTML would read as marks.
-MARKS = re.compile(r"([\\`*_\[\]<>])")
+MARKS = re.compile(r"([\\`*_\[\]])")
 
 
 def pages() -> dict[str, str]:
@@ -463,13 +463,13 @@ def _returned(function: ast.FunctionDef, known: Mapping[str, str] | None) -> lis
 
 def markdown(text: str) -> str:
     """Return a text in which Markdown finds no marks."""
-    return MARKS.sub(r"\\\1", text)
+    return MARKS.sub(r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _messages_of(tree: ast.AST, classes: Collection[str], texts: Mapping[str, str]) -> Iterator[tuple[str, Message]]:
     """Yield the messages of a module or function; `texts` are those of the names that it may use."""
     for node in ast.iter_child_nodes(tree):
-        local = texts | _texts_by_name([node], texts) if isinstance(node, ast.FunctionDef) else texts
+        local = {**texts, **_texts_by_name([node], texts)} if isinstance(node, ast.FunctionDef) else texts
         yield from _messages_of(node, classes, local)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == "MissingExtraError":
