@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError, InputError
+from indistinct.figures import plural
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.tables.opening import open_table
 
@@ -114,7 +115,7 @@ def _check_cycles(parents: Mapping[str, str | None]) -> None:
                 break
             if above in path:
                 raise HierarchyError(
-                    f"a cycle of {len(path) - path.index(above)} codes: each is above itself",
+                    f"a cycle of {plural(len(path) - path.index(above), 'code')}: each is above itself",
                     hint="give one of them another parent, or none",
                     values=path[path.index(above) :],
                 )

@@ -97,7 +97,7 @@ class TestReadCsv:
         [
             ("", "is empty"),
             ("\n\n", "is empty"),
-            ("a;A;*\nb;*\n", r"line 2 .* 2 level\(s\); the first row has 3"),
+            ("a;A;*\nb;*\n", r"line 2 .* 2 levels; the first row has 3"),
             ("secret;A;*\n" * 200 + "b;B;C;*\n", "line 201"),
             ('a;*\n"b;*\n', "quote"),
             ('a;*\n"b"c;*\n', "quote"),

@@ -204,8 +204,8 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        where = f"line {found[1]}, column {found[2]}" if found else "at the end"
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        where = f"line {found[1]}" if found else "at the end"
         # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
         matched = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
