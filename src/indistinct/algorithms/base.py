@@ -384,7 +384,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """
         wanted, given = self.traits, model.traits
         if model.needs_labels and wanted.buckets:
-            return "it counts combinations of published values, and buckets break the links between them"
+            return "it counts combinations of published values, and buckets remove the links between them"
         apart = [part for part in model.parts() if not part.traits.class_wise]
         if any(not part.needs_labels for part in apart) and not wanted.release_wide and not wanted.own_promise:
             return "it judges all classes of a release together, and the search judges them one by one"

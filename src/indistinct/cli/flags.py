@@ -130,8 +130,8 @@ def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
     budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)
-    model = policy.model.spec() if policy.model else "no model"
-    note(f"not what the policy says, but {spell(algorithm)}, {model} and a suppression of at most {budget}")
+    model = policy.model.spec() if policy.model else "none"
+    note(f"--instead overrides the policy: algorithm {spell(algorithm)}; model {model}; suppression limit {budget}")
     return replace(policy, algorithm=algorithm, suppression=budget)
 
 
@@ -215,10 +215,13 @@ def _from_flags(
     )
 
 
-def no_model() -> ParameterError:
-    """Return the error of a job without a model."""
+def no_model(*, published: bool = False) -> ParameterError:
+    """Return the error of a job that asks for nothing, or of a published table of which nothing is asked."""
     return ParameterError(
-        "no model is given", hint="say what the release must satisfy, for example --model k-anonymity:k=5"
+        "no model is given",
+        hint="give the policy of the release, --policy policy.toml, or --model k-anonymity:k=5 and the roles"
+        if published
+        else "say what the release must satisfy, for example --model k-anonymity:k=5",
     )
 
 

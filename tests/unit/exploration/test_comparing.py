@@ -58,7 +58,7 @@ def test_a_list_is_parted_where_a_new_name_begins(text, specs):
 
 
 def test_a_parameter_without_a_name_is_refused():
-    with pytest.raises(ParameterError, match="follows no name") as told:
+    with pytest.raises(ParameterError, match="comes before any name") as told:
         split_specs("mondrian,relaxed=true")
     assert "mondrian:relaxed=true" in str(told.value.hint)
 

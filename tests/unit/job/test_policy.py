@@ -226,7 +226,7 @@ MISTAKES = {
         "[columns] name: a column with the role identifier",
         "leave the hierarchy out",
     ),
-    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: broken nesting", "multiple|divide"),
+    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: levels do not nest", "multiple|divide"),
     "missing hierarchy file": (
         '{ mask = "right" }',
         '{ file = "no.csv" }',
@@ -315,7 +315,7 @@ def test_broken_toml_does_not_repeat_what_it_met() -> None:
 
 
 def test_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="cannot read the policy"):
+    with pytest.raises(PolicyError, match="there is no policy"):
         read_policy(tmp_path / "no.toml")
     (tmp_path / "latin.toml").write_bytes("# größe".encode("latin-1"))
     with pytest.raises(PolicyError, match="not UTF-8"):

@@ -130,8 +130,8 @@ def test_a_release_is_verified_from_its_file(people, tmp_path):
     ("algorithm", "numeric", "words"),
     [
         ("mondrian", {"town": "mean"}, "'town', which is not published as ranges"),
-        ("mondrian", {"ill": "mean"}, "'ill', which is no quasi-identifier"),
-        ("mondrian", {"aeg": "mean"}, "no quasi-identifier"),
+        ("mondrian", {"ill": "mean"}, "'ill', which is not a quasi-identifier"),
+        ("mondrian", {"aeg": "mean"}, "not a quasi-identifier"),
         ("auto", {"age": "mean"}, "auto does not"),
         ("datafly", {"age": "mean"}, "datafly does not"),
         ("mondrian", {"age": "median"}, "must be one of"),

@@ -145,7 +145,7 @@ class SingleDimensional(Algorithm):
                 "SingleDimensional",
                 "numeric",
                 f"must be interval or bounds where rows may be suppressed; got {self.numeric}",
-                hint="a mean would tell of rows that are not published",
+                hint="a mean would depend on rows that are not published",
             )
         if len(problem.columns) == 1 and not budget:
             cuts, proof, greedy = *_best_segments(problem, ranks), None

@@ -342,7 +342,9 @@ def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) 
 
 def _promise(promise: str | None, schema: Schema) -> Model:
     if promise is None:
-        raise ParameterError("the recoding does not say what it promised", hint="use a release's recoding")
+        raise ParameterError(
+            "the recoding does not state which privacy models it satisfies", hint="use a release's recoding"
+        )
     return judging(promise, schema)
 
 

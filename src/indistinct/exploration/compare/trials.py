@@ -70,7 +70,7 @@ def points_of(algorithms: Algorithms, models: Models, suppression: Budgets) -> t
     asked = [parse_model(each) if isinstance(each, str) else each for each in _list_specs(models)] or [None]
     budgets = [parse_budget(each) for each in _list_budgets(suppression)]
     if not searches or not budgets:
-        raise ParameterError("a comparison needs an algorithm and a budget of suppression", hint="algorithms=['auto']")
+        raise ParameterError("a comparison needs an algorithm and a suppression limit", hint="algorithms=['auto']")
     grid = [
         Point(spell(search), None if model is None else model.spec(), budget)
         for search, model, budget in product(searches, asked, budgets)

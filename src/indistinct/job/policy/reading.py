@@ -45,15 +45,20 @@ MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
 """The keys of a column that mask it."""
 
 
+CHECK_PATH = "check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy"
+
+
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
     file = Path(path)
     try:
         text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {file}", hint=CHECK_PATH) from None
     except OSError as error:
         raise PolicyError(
             f"cannot read the policy {file}: {error.strerror or 'unreadable'}",
-            hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
+            hint=CHECK_PATH,
         ) from None
     except UnicodeDecodeError:
         raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
@@ -209,8 +214,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
-            hint="put texts in double quotes, close each { on its own line, and name each column once",
+            hint=(
+                'put a " at the end of the text on this line'
+                if position and _is_open(text.split("\n")[int(position[1]) - 1])
+                else "put texts in double quotes, close each { on its own line, and name each column once"
+            ),
         ) from None
+
+
+def _is_open(line: str) -> bool:
+    """Return whether a line of TOML has a text in double quotes that does not end."""
+    return line.split("#")[0].replace('\\"', "").count('"') % 2 == 1
 
 
 def _check_size(text: str) -> None:

@@ -197,7 +197,7 @@ class Check:
         )
         if comparison != digests:
             raise VerificationError(
-                f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
+                f"{staged.path} does not hold what was written to it", hint="nothing was published; check the disk"
             )
         return certificate
 

@@ -78,7 +78,7 @@ def explored_job(policy: Policy) -> Policy | None:
 def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     """Return every node of the lattice of a policy; one of more than `most` nodes is refused."""
     if policy.model is None:
-        raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
+        raise ParameterError("no privacy model is chosen yet", hint="choose a model in the step Privacy")
     desk.enter("reading")
     table = table_of(desk, policy)
     desk.enter(TRYING)

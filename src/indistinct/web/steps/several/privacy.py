@@ -200,7 +200,7 @@ def _share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ParameterError("this is no share", hint="a number from 0 to 1, such as 0.3") from None
+        raise ParameterError("this is not a share", hint="a number from 0 to 1, such as 0.3") from None
 
 
 def _calendar(screen: Screen, policy: LinkedPolicy) -> None:
@@ -235,4 +235,4 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise ParameterError("this is no day", hint="year-month-day, such as 2024-12-31") from None
+        raise ParameterError("this is not a day", hint="year-month-day, such as 2024-12-31") from None
