@@ -44,9 +44,9 @@ from indistinct.release.published import Published
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
-from indistinct.spelling import spell
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
+from indistinct.text_form import spell
 from indistinct_papers import REPRODUCTIONS
 from indistinct_papers.command import app as papers
 from indistinct_papers.examples import ADULT_EXAMPLE, reproduce_examples

@@ -144,8 +144,8 @@ class Explanation:
             (each.algorithm, self.spell_loss(each.loss or 0.0), short(each.classes), short(each.suppressed))
             for each in self.ranking
         ]
-        shown = [row[: 1 + len(headings)] for row in rows]
-        return grid("What was tried, the best first", ("algorithm", *headings), shown, right=headings, most=len(rows))
+        cells = [row[: 1 + len(headings)] for row in rows]
+        return grid("What was tried, the best first", ("algorithm", *headings), cells, right=headings, most=len(rows))
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""

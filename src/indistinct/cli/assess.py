@@ -147,6 +147,7 @@ def command(
 
 
 def _report(assessment: "Assessment", table: Path, *, as_json: bool) -> None:
+    """Print an assessment."""
     from indistinct.document.blocks import JsonValues
     from indistinct.evaluation.assess.assess_document import assess_document
 
@@ -165,7 +166,7 @@ def _is_same(one: Path, other: Path) -> bool:
 def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
-    """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
+    """Return a table as a `Published`, or unchanged if it is the input of the policy."""
     from indistinct.job.published import transform_by_policy
     from indistinct.release.certificate import certificate_path
 

@@ -62,7 +62,7 @@ SHOWN = {
 
 
 def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
-    """Hide options that are rarely used, unless `--help-all` asks for them; return the arguments with `--help` for it.
+    """Hide rarely used options unless `--help-all` is given; return the arguments with `--help` in its place.
 
     `root` is the group of all commands. Hidden options work as the others do.
     """

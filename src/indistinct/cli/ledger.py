@@ -66,6 +66,7 @@ def command(
 
 
 def _grid(entries: "Sequence[LedgerEntry]") -> Grid:
+    """Return the table of a ledger's entries."""
     rows = [
         (
             str(each.number),

@@ -113,7 +113,7 @@ def _measured_members(given: "Published") -> "dict[str, Membership]":
 
 
 def _draw_members(members: "dict[str, Membership]", matched: tuple[str, str]) -> str:
-    """Return the histograms of the first kind of tuples, drawn."""
+    """Draw the membership histograms of the first kind of tuples as text."""
     from indistinct.evaluation.assess.membership import draw_matching
 
     if not members:

@@ -105,6 +105,7 @@ def _many(
     overwrite: bool,
     as_json: bool,
 ) -> None:
+    """Print the errors of a workload of queries."""
     from indistinct.evaluation.query.query import workload_error
 
     with progress("asking"):

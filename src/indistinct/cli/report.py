@@ -137,7 +137,7 @@ def command(
 
 
 def _exit_unless_satisfied(made: "Report") -> None:
-    """Exit with 4 where a report says that a promise does not hold."""
+    """Exit with 4 if the certificate in a report states that a guarantee is not satisfied."""
     if "certificate" in made.content.documents and not made.holds:
         note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)

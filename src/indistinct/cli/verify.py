@@ -53,13 +53,13 @@ def command(
     from indistinct.release.promise import promised_model
     from indistinct.release.writing.places import place_at
 
-    place = data_of(published, flags)
+    published_at = data_of(published, flags)
     job, given = published_file(
-        place, flags, policy=policy, original=original, recoding=recoding, population=True, trusting=False
+        published_at, flags, policy=policy, original=original, recoding=recoding, population=True, trusting=False
     )
     certificate = verify(given, model=promised_model(job.model, job.algorithm, job.schema))
     summary = Summary(
-        {"published": place_at(place).name},
+        {"published": place_at(published_at).name},
         certificate.rows,
         certificate.original_rows,
         certificate.form,

@@ -14,11 +14,12 @@ from indistinct.hierarchy.parents import read_parents
 from indistinct.hierarchy.readers import read_hierarchy
 from indistinct.hierarchy.trees import flatten
 from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind
-from indistinct.spelling import parse_field, spell_value, split
 from indistinct.tables.domain import Kind
+from indistinct.text_form import parse_field, spell_value, split
 
 
 def _read_file(path: Any, *, base: Path | None = None, **options: Any) -> Explicit:
+    """Read a hierarchy file with the options of a policy."""
     texts = (path, options.get("delimiter") or "", options.get("encoding") or "")
     if not all(isinstance(text, str | Path) for text in texts):
         raise HierarchyError("`file`, `delimiter` and `encoding` of a hierarchy must be texts")
@@ -272,6 +273,7 @@ def _join(value: Any, separators: str) -> str:
 
 
 def _number(column: str, kind: HierarchyKind, text: str) -> float:
+    """Parse a number of a hierarchy's specification."""
     try:
         value = float(text)
     except ValueError:

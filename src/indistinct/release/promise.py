@@ -30,7 +30,7 @@ from indistinct.tables.value import Reading, is_table
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
-    """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
+    """Return the model of a release: the requested one and the algorithm's own guarantee."""
     require_schema(schema)
     asked = parse_model(model) if isinstance(model, str) else model
     own = algorithm.promise()
@@ -70,7 +70,7 @@ def judging(model: Model | str, schema: Schema) -> Model:
 
 
 def promise_of(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:
-    """Return the roles of a recoding's columns, and what its next release must satisfy: a model, or its promise."""
+    """Return the roles of a recoding's columns, and the model of its next release: the given one, or its own."""
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
@@ -106,7 +106,7 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
 
 
 def _texts_of(column: pa.ChunkedArray) -> pa.Array:
-    """Return texts of a column that tell how it is written: its distinct ones, or the first of very many; else none."""
+    """Return texts that show how a column is written: its distinct texts, or the first of very many."""
     if not is_text(column.type):
         return pa.array([], pa.string())
     if isinstance(column.type, pa.DictionaryType):
@@ -115,7 +115,7 @@ def _texts_of(column: pa.ChunkedArray) -> pa.Array:
 
 
 def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
-    """Return how a text file was read, with the kinds that were found in some columns: another one has the same.
+    """Return the reading options of a text file with the inferred types, so that another file is read alike.
 
     A single stray text in next month's file would else make text of numbers, and change what is published.
     """
@@ -130,7 +130,7 @@ def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
 
 
 def _kind_word(kind: pa.DataType) -> str | None:
-    """Return what a column of an Arrow type would be declared to be, None for text and what has no word."""
+    """Return the word that declares an Arrow type, None for text and for types without a word."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "number"
     return "date" if pa.types.is_date(kind) else "datetime" if pa.types.is_timestamp(kind) else None
@@ -151,7 +151,7 @@ def check_same_kinds(recoding: Recoding, source: Source) -> None:
 
 
 def reading_again(recoding: Recoding) -> Reading:
-    """Return how a table is read that a recoding is applied to: as the first one was, with text where that had text."""
+    """Return the reading options for a table that a recoding is applied to: those of the first table."""
     reading = recoding.reading or Reading()
     # Hours of a day count as text, but are read by their format.
     if any(map(is_time, (*reading.dates, *reading.dates_in.values()))):
@@ -162,7 +162,7 @@ def reading_again(recoding: Recoding) -> Reading:
 
 
 def _check_points(name: str, texts: pa.Array) -> None:
-    """Raise if numbers with a decimal point are in a file whose decimal mark is another."""
+    """Raise if a column has numbers with a decimal point where another decimal mark was declared."""
     if plain_numbers(texts, None, None).null_count == 0 and pc.any(pc.match_substring(texts, ".")).as_py():
         raise InputError(
             f"column {name!r} looks like numbers with a decimal point, but another decimal mark was declared",
@@ -206,6 +206,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
+    """Return the error of a column in a notation that must be declared."""
     if likely.eras:
         return InputError(
             f"column {name!r} looks like {likely.what}, which cannot be read; as text they would be sorted by their "
@@ -257,7 +258,7 @@ def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tu
 
 
 def _blanks(strangers: Sequence[str]) -> str:
-    """Return what helps where blanks around numbers or dates keep them from being these."""
+    """Return a hint if blanks prevent texts from being read as numbers or dates."""
     return "take off blanks around fields (--trim, trim=True), " * any(text != text.strip() for text in strangers)
 
 

@@ -26,8 +26,8 @@ def require_original(subject: Subject) -> None:
     original, schema = subject.published.original, subject.schema
     if original is None:
         return
-    shown = [name for name in schema.published if name in subject.published.columns]
-    require_columns((*schema.person, *shown), original.columns, table="original")
+    names = [name for name in schema.published if name in subject.published.columns]
+    require_columns((*schema.person, *names), original.columns, table="original")
     rows, published = original.rows, subject.published.main.rows
     certified_rows = subject.published.certificate.get("original_rows")
     if isinstance(certified_rows, int) and certified_rows != rows:
@@ -89,6 +89,7 @@ def _require_labels(subject: Subject, whole: pa.Table) -> None:
 
 
 def _is_number(value: object) -> bool:
+    """Return whether a value can be read as a number."""
     try:
         float(str(value))
     except ValueError:
@@ -105,6 +106,6 @@ def _surplus(name: str, published: pa.ChunkedArray, whole: pa.ChunkedArray) -> i
     if own.domain.kind is not known.domain.kind:
         return 0
     codes = own.domain.translate(known.domain, empty=True)
-    shown = np.bincount(codes[own.codes] + 1, minlength=len(known.domain) + 1)
+    counts = np.bincount(codes[own.codes] + 1, minlength=len(known.domain) + 1)
     there = np.bincount(known.codes.astype(np.int64) + 1, minlength=len(known.domain) + 1)
-    return int(np.maximum(shown - there, 0).sum())
+    return int(np.maximum(counts - there, 0).sum())

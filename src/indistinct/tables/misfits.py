@@ -81,7 +81,9 @@ def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.Chun
     """
     best = max(fitting, key=lambda name: fitting[name], default="")
     some = fitting.get(best, 0) > 0
-    better = next((found for name in ([best] if some else texts) if (found := _better(name, texts[name]))), None)
+    better = next(
+        (suggestion for name in ([best] if some else texts) if (suggestion := _better(name, texts[name]))), None
+    )
     usual = "correct it, or leave it out; a column of digits alone is named: dates={column: format}, or --dates "
     return InputError(
         f"the date format {form!r} fits no column, only single cells"

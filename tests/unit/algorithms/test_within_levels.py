@@ -10,7 +10,7 @@ import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.recoding.columns import LevelBounds, levels_of, parse_bounds
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 ROWS = 240
 ZIPS = ind.Hierarchy.masking()

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
-from indistinct.budget import Budget, parse_budget
 from indistinct.errors import PolicyError
 from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
 from indistinct.models import Model
 from indistinct.recoding.columns import FORMS, importance_of, levels_of, numeric_forms
+from indistinct.suppression_limit import Budget, parse_budget
 from indistinct.tables.value import Reading
 
 TEXT = """\

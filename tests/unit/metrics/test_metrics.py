@@ -35,7 +35,7 @@ from indistinct.metrics import (
     weighted_hierarchical_distance,
 )
 from indistinct.recoding.outputs import Assignment
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 LETTERS = HandColumn("letter", size=4, height=2)

@@ -8,7 +8,7 @@ import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.metrics import parse_metric
 from indistinct.samples import generate_patients
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 TABLE = generate_patients(400, seed=3).select(["age", "sex", "zipcode", "disease"])
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.recoding.columns import INTERVALS, NumericForms, numeric_forms
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 SCHEMA = ind.Schema(quasi=["age", "hours", "day", "town"], sensitive=["ill"])
 ROWS = 90

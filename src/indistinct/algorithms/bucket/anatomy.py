@@ -79,7 +79,7 @@ class Anatomy(Bucketization):
     ] = "tables"
 
     def promise(self) -> Model:
-        """The promise: groups have l distinct values."""
+        """The guarantee: groups have l distinct values."""
         return LDiverseLinks(self.l)
 
     def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
@@ -140,6 +140,7 @@ def anatomize(values: Codes, l: int) -> Codes:
 
 
 def _narrow(codes: Codes) -> Codes:
+    """Cast codes to the narrowest type that holds them."""
     return codes.astype(narrowest(int(codes.max(initial=0)) + 1))
 
 

@@ -51,7 +51,7 @@ class Bucketization(Algorithm):
                 )
 
     def separated(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns whose links to the others a release breaks."""
+        """Return the columns that a release separates from the others."""
         return tuple(schema.sensitive)
 
     def request(

@@ -7,7 +7,6 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import RolledUp
@@ -15,6 +14,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
+from indistinct.suppression_limit import NO_BUDGET, Budget, Unit
 
 SuppressedRows = Literal["drop", "star"]
 

@@ -71,6 +71,7 @@ def _unreadable() -> InputError:
 
 
 def _query(select: Any, exp: Any) -> Query:
+    """Convert a SELECT to a query; raise for parts that are not answered."""
     for part, words in NOT_ANSWERED.items():
         if select.args.get(part):
             raise _refusal(words)
@@ -83,15 +84,15 @@ def _query(select: Any, exp: Any) -> Query:
         raise _refusal("FROM anything but one table")
     by = select.args.get("group")
     groups = tuple(_column(each, exp) for each in by.expressions) if by is not None else ()
-    shown = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
-    names = [_column(each, exp) for each in shown if isinstance(each, exp.Column)]
+    expressions = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
+    names = [_column(each, exp) for each in expressions if isinstance(each, exp.Column)]
     for name in names:
         if name not in groups:
             raise InputError(
                 f"column {name!r} is in SELECT without an aggregate",
                 hint=f"add GROUP BY {name}, or ask for COUNT, SUM, AVG, MIN or MAX of it",
             )
-    aggregates = [each for each in shown if not isinstance(each, exp.Column)]
+    aggregates = [each for each in expressions if not isinstance(each, exp.Column)]
     if len(aggregates) != 1:
         raise InputError(
             f"a query has one aggregate; this one has {len(aggregates)}",
@@ -107,6 +108,7 @@ MEANS = ("MEAN", "AVERAGE")
 
 
 def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
+    """Return the aggregate of an expression, and its column."""
     kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
@@ -137,6 +139,7 @@ def _function_of(tree: Any, exp: Any) -> str | None:
 
 
 def _column(tree: Any, exp: Any) -> str:
+    """Return the column of an expression; raise for anything else."""
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier):
         return str(tree.name)
     raise InputError(
@@ -146,6 +149,7 @@ def _column(tree: Any, exp: Any) -> str:
 
 
 def _condition(tree: Any, exp: Any) -> Condition:
+    """Convert an expression to a condition."""
     compared: dict[Any, tuple[Operator, Operator]] = {
         exp.EQ: ("=", "="),
         exp.NEQ: ("<>", "<>"),
@@ -188,17 +192,18 @@ def _condition(tree: Any, exp: Any) -> Condition:
 
 def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
     """Return the conditions joined by a chain of AND, or of OR; without recursion, because chains may be long."""
-    found, ahead = [], [tree]
+    conditions, ahead = [], [tree]
     while ahead:
         each = ahead.pop()
         if isinstance(each, kind):
             ahead += [each.expression, each.this]
         else:
-            found.append(_condition(each, exp))
-    return found
+            conditions.append(_condition(each, exp))
+    return conditions
 
 
 def _constant(tree: Any, exp: Any) -> Constant:
+    """Return the constant of an expression; raise for anything else."""
     match tree:
         case exp.Paren():
             return _constant(tree.this, exp)

@@ -174,10 +174,10 @@ class Query:
             raise ParameterError(f"{self.aggregate} needs a column", hint=f"for example {self.aggregate}(age)")
 
     def __str__(self) -> str:
-        shown = [*map(_name, self.groups), f"{self.aggregate}({'*' if self.target is None else _name(self.target)})"]
+        parts = [*map(_name, self.groups), f"{self.aggregate}({'*' if self.target is None else _name(self.target)})"]
         where = "" if self.where is None else f" WHERE {self.where}"
         by = f" GROUP BY {', '.join(map(_name, self.groups))}" if self.groups else ""
-        return f"SELECT {', '.join(shown)}{where}{by}"
+        return f"SELECT {', '.join(parts)}{where}{by}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -235,6 +235,7 @@ RESERVED = frozenset((
 
 
 def _constant(value: Constant) -> str:
+    """Write a constant in SQL."""
     match value:
         case bool():
             return str(value).upper()

@@ -40,22 +40,22 @@ class EvidenceInBuckets(Evidence):
 
     @property
     def structure(self) -> Buckets:
-        """Return how the release shows its buckets."""
+        """Return the structure of the buckets."""
         return self.by_slice.structure
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader must know to understand figures of buckets."""
+        """Return the note that explains figures about buckets."""
         return (IN_BUCKETS,)
 
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """Return the columns whose values stay together."""
+        """Return the slices: columns whose values stay together in a row."""
         return self.by_slice.slices
 
     @property
     def links(self) -> Links:
-        """Return what links people to sensitive values."""
+        """Return the links between people and sensitive values."""
         return self.by_slice.links
 
     def in_full(self) -> Evidence:
@@ -74,7 +74,7 @@ class EvidenceInBuckets(Evidence):
         """Do nothing: slices are compared with the original, by verdicts of their own."""
 
     def verdicts_beside_original(self) -> list[ModelVerdict]:
-        """Return what only the original shows; generalized values cannot be compared with it."""
+        """Compare slices with the original; generalized values cannot be compared."""
         if self.by_slice.reference is None:
             return []
         changed = self.by_slice.preserved()
@@ -86,10 +86,11 @@ class EvidenceInBuckets(Evidence):
         return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
-        """Return what a reader must know where links were not tested, or where shared attributes give links away."""
+        """Return warnings on links that were not tested, and on links revealed by shared attributes."""
         return [*self._warnings_on_sharing(), *self._untested_links(verdicts)]
 
     def _warnings_on_sharing(self) -> list[str]:
+        """Warn of rows that readers can join across slices by a column that several slices share."""
         warnings = []
         for names, rows in self.by_slice.rejoined().items():
             listed = ", ".join(map(repr, names))
@@ -101,6 +102,7 @@ class EvidenceInBuckets(Evidence):
         return warnings
 
     def _untested_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
+        """Return warnings on links between slices that were not compared with the original, with the reason."""
         if self.by_slice.reference is None or self.structure.form != "sliced":
             return []
         if self.structure.generalized:

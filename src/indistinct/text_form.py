@@ -32,8 +32,8 @@ def spell(value: Any) -> str:
     'k-anonymity:k=5'
     """
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
-    shown = ",".join(f"{key}={spell_value(part)}" for key, part in given)
-    return f"{value.name}:{shown}" if shown else str(value.name)
+    arguments = ",".join(f"{key}={spell_value(part)}" for key, part in given)
+    return f"{value.name}:{arguments}" if arguments else str(value.name)
 
 
 def name_of(text: str) -> str:
@@ -298,13 +298,13 @@ class Registry(Mapping[str, type[T]]):
         points = [point for point in self._points() if point.name == name]
         if not points:
             raise KeyError(name)
-        found = self._load(points[0], points)
-        if found.kind is None:
+        kind = self._load(points[0], points)
+        if kind.kind is None:
             raise ParameterError(
-                f"{name!r} of package {found.package} cannot be used: {found.problem}",
-                hint=f"repair or remove the package {found.package}; `indistinct list` shows what is broken",
+                f"{name!r} of package {kind.package} cannot be used: {kind.problem}",
+                hint=f"repair or remove the package {kind.package}; `indistinct list` shows what is broken",
             )
-        return found.kind
+        return kind.kind
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self.builtin, *(point.name for point in self._points())]))
