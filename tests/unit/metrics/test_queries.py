@@ -58,8 +58,8 @@ def test_a_query_may_be_built():
         ("SELECT COUNT(*), AVG(age)", "one aggregate"),
         ("SELECT sex, COUNT(*)", "without an aggregate"),
         ("SELECT AVG(age * 2)", "computes nothing"),
-        ("SELECT MEDIAN(age)", "aggregates one column, without computing from it; got MEDIAN"),
-        ("SELECT MEAN(age)", "without computing from it; got MEAN"),
+        ("SELECT MEDIAN(age)", "asks for MEDIAN, which is not among"),
+        ("SELECT MEAN(age)", "asks for MEAN, which is not among"),
         ("SELECT SUM(age) + 1", "aggregates one column, without computing from it\n"),
         ("SELECT COUNT(*) WHERE age = sex", "constants"),
         ('SELECT COUNT(*) WHERE sex = "m"', "double quotes"),
@@ -290,4 +290,4 @@ def test_ranges_of_single_columns_are_attained_by_all_rows_that_show_them():
 def test_a_mean_that_sql_does_not_have_is_written_as_avg():
     with pytest.raises(ind.InputError) as caught:
         parse_query("SELECT MEAN(age)")
-    assert caught.value.hint == "write AVG; known are COUNT, SUM, AVG, MIN and MAX of one column"
+    assert caught.value.hint == "write AVG"
