@@ -167,7 +167,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
         made(tmp_path)
     ledger.unlink()
     ledger.mkdir()
-    with pytest.raises(ind.InputError, match="no file"):
+    with pytest.raises(ind.InputError, match="not a file"):
         made(tmp_path)
     with pytest.raises(ind.InputError, match="--ledger make a new one"):
         ind.read_ledger(tmp_path / "nowhere")
