@@ -111,7 +111,7 @@ class Schema(NamedArguments):
             if role not in known:
                 raise SchemaError(
                     f"the role of column {column!r} must be one of {', '.join(known)}; got {role!r}",
-                    hint=did_you_mean(role, known),
+                    hint=f"did you mean {near!r}?" if (near := _role_in(role)) else did_you_mean(role, known),
                 )
         return cls(**{field: [c for c, r in roles.items() if r == role] for role, field in ROLES.items()})
 
@@ -197,3 +197,8 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], tabl
 def require_schema(given: object) -> None:
     """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
     Schema.refuse_other(given)
+
+
+def _role_in(text: str) -> str | None:
+    """Return the role that a longer name begins with, such as quasi of quasi-identifier."""
+    return next((role.value for role in Role if text.casefold().startswith(role.value)), None)

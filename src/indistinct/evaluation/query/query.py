@@ -26,7 +26,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.queries.parse import parse_query
 from indistinct.metrics.queries.published_rows import PublishedRows
-from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, Query, check_columns
+from indistinct.metrics.queries.value import Query, check_columns, comparisons_in
 from indistinct.metrics.queries.workload import Workload
 from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn, columns_of
@@ -406,18 +406,5 @@ def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schem
 
 def _constants(queries: Sequence[Query], name: str) -> list[str]:
     """Return the texts that queries compare a column with."""
-    texts: dict[str, None] = {}
-
-    def visit(condition: Condition | None) -> None:
-        match condition:
-            case Compare(column, _, constants) if column == name:
-                texts.update((str(each), None) for each in constants)
-            case AllConditions(parts) | Either(parts):
-                for part in parts:
-                    visit(part)
-            case _:
-                pass
-
-    for query in queries:
-        visit(query.where)
-    return list(texts)
+    compared = (each for query in queries for each in comparisons_in(query.where) if each.column == name)
+    return list(dict.fromkeys(str(constant) for each in compared for constant in each.constants))

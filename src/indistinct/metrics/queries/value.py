@@ -135,6 +135,20 @@ def negate_condition(condition: Condition) -> Condition:
             assert_never(condition)
 
 
+def comparisons_in(condition: Condition | None) -> Iterator[Compare]:
+    """Yield the comparisons of a condition."""
+    match condition:
+        case Compare():
+            yield condition
+        case AllConditions(parts) | Either(parts):
+            for part in parts:
+                yield from comparisons_in(part)
+        case IsMissing() | None:
+            return
+        case _:
+            assert_never(condition)
+
+
 def columns_in(condition: Condition | None) -> Iterator[str]:
     """Yield the columns of a condition, once for each occurrence."""
     match condition:

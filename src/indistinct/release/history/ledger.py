@@ -310,8 +310,11 @@ def _require_private(path: Path) -> None:
     try:
         status = path.stat()
     except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
         raise InputError(
-            f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
+            f"there is no ledger {path}"
+            if missing
+            else f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
             hint="check the path; `anonymize` and `apply` with --ledger make a new one",
         ) from None
     if not stat.S_ISREG(status.st_mode):
