@@ -48,7 +48,7 @@ HEADINGS = (
 
 
 def reproduce_incognito_nodes(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Count the nodes that each search checks for the first so many quasi-identifiers of Adult, k = 2."""
+    """Count the nodes that each search checks for the first quasi-identifiers, by number, of Adult, k = 2."""
     adult, hierarchies = load_adult(), adult_hierarchies()
     rows = []
     for place, size in enumerate(sizes):

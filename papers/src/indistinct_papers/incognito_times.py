@@ -1,7 +1,7 @@
 """How long searches over the lattice take as columns are added: the curves of LeFevre, DeWitt, Ramakrishnan (2005).
 
 The paper's minutes on the machines of its time cannot be had again; who is below whom can. The Lands End orders are not
-public: a generated table has their columns and numbers of values, and fewer rows. A generated census stands beside
+public: a generated table has their columns and numbers of values, and fewer rows. A generated census is next to
 both, so that there is a table with columns that depend on each other wherever this runs.
 """
 
@@ -36,7 +36,7 @@ from indistinct_papers.base import Cell, Claim, Reproduction, cpu_seconds
 
 KS = (2, 10)
 LANDS_END_ROWS, CENSUS_ROWS = 50_000, 45_222
-# Searches that take less than so many seconds are not compared: their times are mostly chance.
+# Searches that take less than this number of seconds are not compared: their times are mostly chance.
 SHORTEST = 0.01
 SEARCHES: Mapping[str, Callable[[Problem], object]] = {
     "binary search": lambda problem: Samarati(first=True).search(problem),
@@ -56,7 +56,7 @@ Data = tuple[str, pa.Table, tuple[str, ...], Mapping[str, Hierarchy]]
 
 
 def reproduce_incognito_times(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Time every search for k = 2 and 10 on the first so many columns of each table."""
+    """Time every search for k = 2 and 10 on the first columns, by number, of each table."""
     rows, tables = list[tuple[Cell, ...]](), _tables()
     steps = [(data, size) for data in tables for size in sizes if size <= len(data[2])]
     for data in tables:

@@ -71,7 +71,7 @@ def measure_release(table: pa.Table, l: int, overlap: int) -> tuple[Cell, ...]:
 
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
-    """Return what sharing attributes keeps and costs, as it stands on these numbers."""
+    """Return what sharing attributes keeps and costs, judged by these numbers."""
     less = "tables whose columns share attributes"
     return (
         _compare(f"{less} keep pairs of columns closer to the original", rows, "pairs", lambda one, other: one < other),
