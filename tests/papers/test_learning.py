@@ -127,7 +127,7 @@ def test_claims_about_many_columns_name_where_they_fail() -> None:
     assert (buckets.text, buckets.held, buckets.tested) == (BUCKETS_KEEP, 7, 12)
     assert (buckets.place, effective.place) == ("Sonawane and Rahinj, II", better.place)
     assert [claim.verdict for claim in found] == ["depends", "depends", "depends", "confirmed"]
-    assert "GCP 0.20, 0.30; " in loses.figures
+    assert "GCP 0.2000, 0.3000; " in loses.figures
     assert loses.figures.endswith(nine)
     assert (better.figures.count(nine), better.figures.count(five)) == (3, 2)
     assert high_dimensional.claims([*rows[4:], *rows[:4]])[0].held == 0

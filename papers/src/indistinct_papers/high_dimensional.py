@@ -125,7 +125,7 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
     def growing(kind: str) -> Claim:
         pairs = list(pairwise(sizes))
         failures = [more for less, more in pairs if value(more, kind, "gcp") <= value(less, kind, "gcp")]
-        losses = ", ".join(f"{value(size, kind, 'gcp'):.2f}" for size in sizes)
+        losses = ", ".join(f"{value(size, kind, 'gcp'):.4f}" for size in sizes)
         return replace(
             _claim(len(pairs), failures, f"GCP {losses}"),
             place=GROWTH_PLACE,
@@ -138,7 +138,7 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
         sign = -1 if heading == "accuracy" else 1
         failures = [size for size in sizes if sign * value(size, one, heading) >= sign * value(size, other, heading)]
         values = ", ".join(
-            f"{value(size, one, heading):.2f} against {value(size, other, heading):.2f}" for size in sizes
+            f"{value(size, one, heading):.4f} against {value(size, other, heading):.4f}" for size in sizes
         )
         return _claim(len(sizes), failures, f"{heading} {values}")
 
