@@ -58,9 +58,9 @@ GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").rglob("*.md"
 WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page not in GENERATED]
 
 
-# The package, whose docstrings, comments and messages use plain words; and what they may say all the same.
-PACKAGE = ROOT / "src" / "indistinct"
-CODE = sorted(PACKAGE.rglob("*.py"))
+# Both packages, whose docstrings, comments and messages use plain words; and what they may say all the same.
+PACKAGES = (ROOT / "src" / "indistinct", ROOT / "papers" / "src" / "indistinct_papers")
+CODE = sorted(module for package in PACKAGES for module in package.rglob("*.py"))
 QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.text_form import")
 # The reference of the command line and of policies is made of help texts.
 HELP = [DOCS / "reference" / name for name in ("policy.md", "models.md", "hierarchies.md")]
