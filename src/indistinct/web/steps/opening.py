@@ -14,7 +14,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
 from indistinct.web.files import allowed_path, uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
-from indistinct.web.language import Own
+from indistinct.web.language import Own, shown_value
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
@@ -527,7 +527,9 @@ async def _rows(screen: Screen) -> None:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(shown["rows"])
-    numbered = [(f"{first + place:,}", *map(Own, row)) for place, row in enumerate(shown["rows"], start=1)]
+    numbered = [
+        (f"{first + place:,}", *map(shown_value, row, shown["kinds"])) for place, row in enumerate(shown["rows"], start=1)
+    ]
     headings = ["row", *map(Own, shown["columns"])]
     parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", headings, numbered).classes("cells")
     if shown["width"] > len(shown["columns"]):
