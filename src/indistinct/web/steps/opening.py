@@ -527,9 +527,8 @@ async def _rows(screen: Screen) -> None:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(shown["rows"])
-    numbered = [
-        (f"{first + place:,}", *map(shown_value, row, shown["kinds"])) for place, row in enumerate(shown["rows"], start=1)
-    ]
+    written = [map(shown_value, row, shown["kinds"]) for row in shown["rows"]]
+    numbered = [(f"{first + place:,}", *row) for place, row in enumerate(written, start=1)]
     headings = ["row", *map(Own, shown["columns"])]
     parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", headings, numbered).classes("cells")
     if shown["width"] > len(shown["columns"]):

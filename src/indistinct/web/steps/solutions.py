@@ -94,15 +94,15 @@ def _draw_found(screen: Screen, found: Explored) -> None:
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
     held = int(all_nodes.satisfied.sum())
-    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise", level=3)
+    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which satisfy the privacy guarantee", level=3)
     parts.say(
-        f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
+        f"The privacy guarantee is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
         f"{all_nodes.unit} suppressed."
     )
     if not held:
         least = int(all_nodes.suppressed_rows.min())
         parts.notice(
-            f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
+            f"No solution satisfies the privacy guarantee. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
             f"{all_nodes.unit}.",
             kind="warning",
             hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
@@ -189,7 +189,7 @@ def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption
     ]
     looked = screen.choices.get(LOOKED)
     marked = [place for place, row in enumerate(rows) if row["node"] == looked]
-    headings = ("levels", "coarser than the table", "holds", *counts, "look")
+    headings = ("levels", "coarser than the table", "satisfied", *counts, "look")
     markup = table_html(caption, headings, entries, right=counts, marked=marked)
     pickable(markup, _look(screen), name=name)
 
@@ -273,7 +273,7 @@ def _facts(found: Exploration, row: Row) -> None:
     levels = zip(found.columns, found.meanings, row["node"], strict=True)
     facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
-        ("keeps the promise", "yes" if row["satisfied"] else "no"),
+        ("satisfies the guarantee", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
