@@ -107,9 +107,9 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
 
 
 def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
-    """Draw the columns that lose most before and after, those that are lost wholly at the end, and what the release can still answer; they come by themselves.
+    """Draw the columns that lose most before and after, and what the release can still answer; they come by themselves.
 
-    Where no column loses anything, as in buckets, there is nothing to compare.
+    Columns that are lost wholly come last. Where no column loses anything, as in buckets, there is nothing to compare.
     """
     policy = screen.session.rests_on(RELEASED)
     losses = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))[:DRAWN]

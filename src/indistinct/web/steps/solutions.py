@@ -102,8 +102,8 @@ def _draw_found(screen: Screen, found: Explored) -> None:
     if not held:
         least = int(all_nodes.suppressed_rows.min())
         parts.notice(
-            f"No solution satisfies the privacy guarantee. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
-            f"{all_nodes.unit}.",
+            f"No solution satisfies the privacy guarantee. The one that needs least leaves out {least:,} of "
+            f"{all_nodes.rows:,} {all_nodes.unit}.",
             kind="warning",
             hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
         )
