@@ -337,11 +337,12 @@ class Screen:
         """Draw how far the long task is, and how to stop it; and how the last one ended if it failed."""
         session, work = self.session, self.session.work
         progress = session.progress
-        status = f"{work.name if work else ''} … {progress.stage} {progress.rows}".rstrip()
+        now = [translate(each) for each in (progress.stage, progress.rows) if each]
+        status = Own(" ".join([translate(work.name if work else ""), "…", *now]))
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = translate(status)  # type: ignore[attr-defined]  # an element with a text
+            words.text = status  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:

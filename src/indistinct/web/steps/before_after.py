@@ -109,10 +109,10 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
 def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
     """Draw the columns that lose most before and after, and what the release can still answer; they come by themselves.
 
-    Where no column loses anything, as in buckets, there is nothing to compare.
+    Columns that are lost wholly come last. Where no column loses anything, as in buckets, there is nothing to compare.
     """
     policy = screen.session.rests_on(RELEASED)
-    losses = sorted(made["column_losses"].items(), key=lambda item: -item[1])[:DRAWN]
+    losses = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))[:DRAWN]
     if policy is None or not losses:
         return
     parts.heading("Before and after")
@@ -120,13 +120,27 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
         for name, loss in losses:
             with parts.tag("div", classes="column-picture"):
                 box = parts.tag("div")
-                parts.tag("p", f"{name} loses {percent(loss)} of its detail.", classes="hint")
+                parts.tag("p", loss_in_words(name, loss), classes="hint")
             _fill(screen, box, column_picture, policy, made["files"], name)
     parts.heading("What can still be answered")
     box = parts.tag("div", id="answerable", aria_live="polite")
     _fill(screen, box, answerable, policy, made["files"])
     with parts.tag("p"):
         parts.link("See each column, and rows, before and after", "/explore#columns")
+
+
+def _is_gone(loss: float) -> bool:
+    """Return whether not one value of a column is published, as far as figures are shown."""
+    return percent(loss) == percent(1.0)
+
+
+def loss_in_words(column: str, loss: float) -> str:
+    """Return what a column loses, as the sentence of its picture.
+
+    >>> loss_in_words("age", 0.151), loss_in_words("age", 1.0)
+    ('age loses 15.1 % of its detail.', 'No value of age is published.')
+    """
+    return f"No value of {column} is published." if _is_gone(loss) else f"{column} loses {percent(loss)} of its detail."
 
 
 def _fill(screen: Screen, element: Element, task: Any, *arguments: Any) -> None:
@@ -173,7 +187,11 @@ def draw_column(screen: Screen) -> None:
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
     screen.choice("Column", names, column, lambda value: screen.choices.__setitem__(COLUMN, value), name=COLUMN)
-    _fill(screen, parts.tag("div", classes="column-picture"), column_picture, policy, files, column)
+    with parts.tag("div", classes="column-picture"):
+        _fill(screen, parts.tag("div"), column_picture, policy, files, column)
+        losses = screen.session.result(RELEASED)["column_losses"]
+        if column in losses:
+            parts.tag("p", loss_in_words(column, losses[column]), classes="hint")
 
 
 def draw_comparison(screen: Screen) -> None:

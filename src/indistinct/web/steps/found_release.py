@@ -93,7 +93,7 @@ def _verdicts(made: Made) -> None:
     broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
-        ["promise", "holds", "reached", broken],
+        ["privacy guarantee", "satisfied", "reached", broken],
         [
             (
                 promise_in_words(each["model"]),

@@ -14,7 +14,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
 from indistinct.web.files import allowed_path, uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
-from indistinct.web.language import Own
+from indistinct.web.language import Own, shown_value
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
@@ -537,7 +537,8 @@ async def _rows(screen: Screen) -> None:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(page["rows"])
-    numbered = [(f"{first + index:,}", *map(Own, row)) for index, row in enumerate(page["rows"], start=1)]
+    written = [map(shown_value, row, page["kinds"]) for row in page["rows"]]
+    numbered = [(f"{first + index:,}", *row) for index, row in enumerate(written, start=1)]
     headings = ["row", *map(Own, page["columns"])]
     parts.table(f"Rows {first + 1:,} to {last:,} of {page['of']:,}", headings, numbered).classes("cells")
     if page["width"] > len(page["columns"]):

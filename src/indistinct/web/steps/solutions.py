@@ -95,16 +95,17 @@ def _draw_found(screen: Screen, explored: Explored) -> None:
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
     satisfied = int(all_nodes.satisfied.sum())
-    parts.heading(f"{plural(len(all_nodes), 'solution')}, {satisfied:,} of which keep the promise", level=3)
+    words = f"{plural(len(all_nodes), 'solution')}, {satisfied:,} of which satisfy the privacy guarantee"
+    parts.heading(words, level=3)
     parts.say(
-        f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
+        f"The privacy guarantee is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
         f"{all_nodes.unit} suppressed."
     )
     if not satisfied:
         least = int(all_nodes.suppressed_rows.min())
         parts.notice(
-            f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
-            f"{all_nodes.unit}.",
+            f"No solution satisfies the privacy guarantee. The one that needs least leaves out {least:,} of "
+            f"{all_nodes.rows:,} {all_nodes.unit}.",
             kind="warning",
             hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
         )
@@ -196,7 +197,7 @@ def _node_table(screen: Screen, exploration: Exploration, rows: Sequence[Row], c
     ]
     looked = screen.choices.get(LOOKED)
     marked = [index for index, row in enumerate(rows) if row["node"] == looked]
-    headings = ("levels", "coarser than the table", "holds", *counts, "look")
+    headings = ("levels", "coarser than the table", "satisfied", *counts, "look")
     markup = table_html(caption, headings, entries, right=counts, marked=marked)
     pickable(markup, _look(screen), name=name)
 
@@ -283,7 +284,7 @@ def _facts(exploration: Exploration, row: Row) -> None:
     levels = zip(exploration.columns, exploration.meanings, row["node"], strict=True)
     facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
-        ("keeps the promise", "yes" if row["satisfied"] else "no"),
+        ("satisfies the guarantee", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {exploration.rows:,} {exploration.unit}"),
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {exploration.unit}"),
