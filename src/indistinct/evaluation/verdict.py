@@ -367,13 +367,15 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     if found is None:
         return []
     state = _state_of(found, None if profile is None else profile.published_uniques)
+    # In buckets, quasi-identifiers are unmodified too: another role settles nothing.
+    roles_kept: dict[str, float] = {} if figures.groups == "class" else {"in_buckets": 1}
     numbers: dict[str, float] = {
         "alone": found.least,
         "alone_at_most": found.most,
         "members": found.members,
         "share": found.share(found.least),
         **({"with_class": 1} if _needs_class(figures, found) else {}),
-        **({} if figures.groups == "class" else {"in_buckets": 1}),
+        **roles_kept,
     }
     # The first line speaks of all columns together already.
     sets = [
@@ -394,7 +396,7 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                     "members": found.members,
                     "share": found.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
-                    **({} if figures.groups == "class" else {"in_buckets": 1}),
+                    **roles_kept,
                 },
                 found.unit,
             )

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from indistinct.budget import Budget, parse_budget
 from indistinct.frequencies.passes import KeyTree
 from indistinct.frequencies.structure import Form
+from indistinct.frequencies.value import Key
 from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.value import Hierarchy
@@ -197,9 +198,28 @@ class Recoding(ABC):
         return ()
 
     @property
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains in whose codes it is written."""
+        return tuple(column.domain for column in self.columns)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.columns)
+        """Return the columns that it recodes: the quasi-identifiers."""
+        return tuple(domain.column for domain in self.recoded_domains)
+
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether rows of a cell part by their sensitive values, which must be counted inside each cell."""
+        return False
+
+    @property
+    def counted_keys(self) -> tuple[Key, ...]:
+        """Return the keys that must be counted together with its cells, whatever the model."""
+        return ()
+
+    def recoded_roles(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns that it must recode, by their roles."""
+        return tuple(schema.quasi)
 
     @property
     def node(self) -> Mapping[str, int] | None:
@@ -277,6 +297,11 @@ class ByRow(Recoding):
         """Return False."""
         return False
 
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether pieces have sensitive values."""
+        return self.joint is not None
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByBucket(Recoding):
@@ -313,9 +338,23 @@ class ByBucket(Recoding):
         return self.generalized
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the attributes that are not sensitive."""
-        return tuple(domain.column for domain in self.domains)
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the attributes that are not sensitive."""
+        return self.domains
+
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether pieces have sensitive values."""
+        return self.joint is not None
+
+    @property
+    def counted_keys(self) -> tuple[Key, ...]:
+        """Return the sensitive attributes, whose links to others it breaks."""
+        return () if self.schema is None else tuple((name,) for name in self.schema.sensitive)
+
+    def recoded_roles(self, schema: Schema) -> tuple[str, ...]:
+        """Return all attributes that are not sensitive."""
+        return (*schema.quasi, *schema.insensitive)
 
 
 def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
@@ -457,9 +496,9 @@ class ByPart(Recoding):
     store: PartStore | None = field(default=None, compare=False)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.quasi)
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the quasi-identifiers."""
+        return tuple(column.domain for column in self.quasi)
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:

@@ -62,26 +62,26 @@ async def draw_rows(screen: Screen) -> None:
     if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
         shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
-    word = "bucket" if shown["buckets"] else "class"
     least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
-    words = (word, "buckets" if shown["buckets"] else "classes")
     gone = plural(shown["suppressed"], "row")
-    parts.say(f"{plural(shown['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
-    if shown["buckets"]:
+    parts.say(
+        f"{plural(shown['classes'], shown['unit'], shown['units'])}; the smallest has {least}; {gone} suppressed."
+    )
+    if not shown["whole_rows"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
     if not shown["rows"]:
         parts.say("No row is suppressed.")
         return
-    parts.html(rows_html(shown, word=word), classes="cells")
+    parts.html(rows_html(shown), classes="cells")
     pages(screen, FIRST, of=shown["of"], step=ROWS)
 
 
-def rows_html(shown: dict[str, Any], *, word: str) -> str:
+def rows_html(shown: dict[str, Any]) -> str:
     """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
-    unit = ["people"] if shown["people"] else []
+    word, unit = shown["unit"], ["people"] if shown["people"] else []
     apart = [place for place, name in enumerate(shown["after"]) if name not in shown["before"]]
     after_of = {name: place for place, name in enumerate(shown["after"]) if name in shown["before"]}
     names = [*shown["before"], *(f"{shown['after'][place]} " for place in apart)]
@@ -101,7 +101,7 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
         rows.append([group, size, *people, *cells, *(Own(row["after"][place]) for place in apart)])
-    caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
+    caption = f"Rows before → after, by {word}" if shown["whole_rows"] else f"Published rows by {word}"
     over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
 
