@@ -112,11 +112,14 @@ class Cuts:
         starts, members = self.members or (np.zeros(1), np.zeros(0))
         return starts.astype(np.int64), members.astype(np.int32)
 
-    def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
-        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none."""
+    def bounds(self, sizes: tuple[int, ...], box: tuple[Codes, Codes] | None = None) -> tuple[Codes, Codes]:
+        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none.
+
+        `box` has the lowest and highest ranks of the part that the tree cuts, None where it cuts the whole table.
+        """
         low = np.zeros((self.classes, len(sizes)), dtype=np.int32)
         high = np.zeros((self.classes, len(sizes)), dtype=np.int32)
-        high[0] = np.array(sizes) - 1
+        low[0], high[0] = (0, np.array(sizes) - 1) if box is None else box
         _kernels.region_bounds(self.axis, self.cut, self.left, self.right, low, high)
         return low, high
 
