@@ -139,7 +139,6 @@ IMPORTED_BY_JUDGES = {
     "attack/crowd.py": "reads labels over the values of every table at hand",
     "attack/downcoding.py": "concludes from the traits of an algorithm",
     "attack/finer.py": "reads labels over the values of the original",
-    "attack/intersection.py": "reads labels of an earlier release",
     "attack/minimality.py": "runs the search again on every possible table",
     "attack/predictable_seed.py": "shuffles rows again as the engine did",
     "measure/learning/classification.py": "publishes folds again",
