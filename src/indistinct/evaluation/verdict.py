@@ -370,13 +370,15 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     if published is None:
         return []
     state = _state_of(published, None if profile is None else profile.published_uniques)
+    # In buckets, quasi-identifiers are unmodified too: another role settles nothing.
+    roles_kept: dict[str, float] = {} if figures.groups == "class" else {"in_buckets": 1}
     numbers: dict[str, float] = {
         "alone": published.least,
         "alone_at_most": published.most,
         "members": published.members,
         "share": published.share(published.least),
         **({"with_class": 1} if _needs_class(figures, published) else {}),
-        **({} if figures.groups == "class" else {"in_buckets": 1}),
+        **roles_kept,
     }
     # The first line speaks of all columns together already.
     sets = [
@@ -397,7 +399,7 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                     "members": published.members,
                     "share": published.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
-                    **({} if figures.groups == "class" else {"in_buckets": 1}),
+                    **roles_kept,
                 },
                 published.unit,
             )

@@ -115,6 +115,21 @@ class OutputTable:
         """Return the columns of all slices."""
         return tuple(output for outputs in self.slices for output in outputs)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the column with the number of each row's class, as far as there is one."""
+        return () if self.bucket is None else (self.bucket,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return all columns of the table, in their order."""
+        return (*self.numbers, *(output.name for output in self.outputs), *([self.count] if self.count else []))
+
+    @property
+    def needs_whole_classes(self) -> bool:
+        """Return whether all rows of a class must be written together: slices are permuted, or classes numbered."""
+        return len(self.slices) > 1 or bool(self.numbers)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:

@@ -87,8 +87,10 @@ def _check_roles(recoding: Recoding) -> None:
         known = () if schema is None else (*schema.sensitive, *schema.insensitive)
         _require(name in known, "transformations are of columns that are published and not recoded")
     if schema is not None:
-        recoded = (*schema.quasi, *(schema.insensitive if isinstance(recoding, ByBucket) else ()))
-        _require(Counter(recoded) == Counter(names), "the schema must name exactly the columns that are recoded")
+        _require(
+            Counter(recoding.recoded_roles(schema)) == Counter(names),
+            "the schema must name exactly the columns that are recoded",
+        )
 
 
 def _is_budget(given: float | str) -> bool:

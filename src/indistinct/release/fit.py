@@ -20,7 +20,7 @@ from indistinct.machine.arrays import Mask
 from indistinct.machine.ordering import distinct
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
-from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
+from indistinct.recoding.assign import assign, gaps_of
 from indistinct.recoding.extend import Extended, as_stored, extend_recoding
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
@@ -111,10 +111,10 @@ def fit(
 
     The recoding first covers what its hierarchies, ranges and regions cover of values that it does not know.
     """
-    domains = {domain.column: domain for domain in domains_of(recoding)}
+    domains = {domain.column: domain for domain in recoding.recoded_domains}
     person, columns = ((), ()) if recoding.schema is None else (recoding.schema.person, recoding.schema.published)
     request = Request(tuple(domains), keys, hierarchies or {}, domains=domains, person=person, to_publish=columns)
-    request = replace(request, joint=needs_joint(recoding))
+    request = replace(request, joint=recoding.splits_by_sensitive)
     larger = as_stored(recoding)
     try:
         counted = engine.count(source, request)
@@ -122,7 +122,7 @@ def fit(
         if not recoding.reusable:
             raise
         larger = extend_recoding(recoding, _own_domains(engine, source, tuple(domains)))
-        domains = {domain.column: domain for domain in domains_of(larger.recoding)}
+        domains = {domain.column: domain for domain in larger.recoding.recoded_domains}
         counted = engine.count(source, replace(request, domains=domains))
     try:
         fitted = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
@@ -141,7 +141,7 @@ def _fresh(fitted: Fit, larger: Extended) -> dict[str, int]:
     """Return the rows, by column, with a value that the stored recoding does not know and that is covered."""
     cells, rows = fitted.counted.frequencies, {}
     covered = np.ones(len(cells), dtype=bool) if fitted.without is None else ~fitted.without
-    for index, domain in enumerate(domains_of(fitted.recoding)):
+    for index, domain in enumerate(fitted.recoding.recoded_domains):
         new = larger.unseen.get(domain.column)
         if new is not None and new.any():
             rows[domain.column] = int(cells.counts[covered & new[cells.vectors[:, index]]].sum())
@@ -159,7 +159,7 @@ def _with_gaps(counted: Counted, larger: Extended) -> Fit:
     cells, recoding = counted.frequencies, larger.recoding
     gaps, blamed = gaps_of(cells, recoding), np.zeros(len(cells), dtype=bool)
     uncovered, values = {}, []
-    for index, domain in enumerate(domains_of(recoding)):
+    for index, domain in enumerate(recoding.recoded_domains):
         codes = cells.vectors[:, index]
         here = gaps.columns[domain.column] & larger.unseen[domain.column][codes]
         blamed |= here

@@ -347,8 +347,8 @@ def count_named_values(labels: Sequence[str | None], counts: Sequence[int]) -> d
 
 
 def _named_values(label: str) -> tuple[str | None, ...]:
-    if label.startswith("["):
-        return written_text_range(label) or ()
+    if label.startswith("["):  # most are ranges of numbers, such as [20-29]
+        return (written_text_range(label) if " .. " in label else None) or ()
     return (written_members(label) if label.startswith("{") else None) or (label,)
 
 

@@ -145,7 +145,7 @@ class _Job:
         kept = tuple(dict.fromkeys(output.of for output in outputs if output.values is None))
         contents = tuple(dict.fromkeys(output.of for output in outputs)) if secret.seed is not None else ()
         run = Run.of(assignment, secret)
-        whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
+        whole = any(table.needs_whole_classes for table in tables)
         parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
         positions = ClassPlaces(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)

@@ -30,7 +30,12 @@ from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.published import published_tables
 from indistinct.release.release import Release
-from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
+from indistinct.release.verification.by_label import (
+    classes_by_label,
+    classes_by_recoding,
+    no_people_in_buckets,
+    nobody_shown,
+)
 from indistinct.release.verification.check import NOTHING
 from indistinct.release.verification.evidence import (
     Appearance,
@@ -261,7 +266,7 @@ def bucket_table(
 ) -> AssessedTable:
     """Count a release in buckets; raise if it has values that its `original` does not have."""
     if schema.person:
-        raise nobody_shown(in_buckets=True)
+        raise no_people_in_buckets()
     source = published.sources[MAIN]
     counted = published.in_buckets(schema, reference=reference)
     if original is not None:

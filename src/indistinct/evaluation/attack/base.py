@@ -87,8 +87,9 @@ class Target:
     the table that the release was made from: it judges guesses, and serves as the knowledge of a well-informed
     attacker. `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people
     who are not in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier`
-    is another release about some of the same people. `seed` fixes what an attack draws at random; nothing published
-    depends on it. Where there is a `sample`, about this number of rows of the original are attacked, drawn by chance.
+    is another release about some of the same people. An earlier release may show values of others, and its labels are
+    read over the values of the `later` one. `seed` fixes what an attack draws at random; nothing published depends on
+    it. Where there is a `sample`, about this number of rows of the original are attacked, drawn by chance.
     `learned` keeps what several attacks look at, such as the classes of the release.
     """
 
@@ -101,6 +102,7 @@ class Target:
     model: Model | None = None
     algorithm: Algorithm | None = None
     earlier: "Target | None" = None
+    later: "Target | None" = None
     suppression: Budget = NO_BUDGET
     seed: int | None = None
     sample: int | None = None

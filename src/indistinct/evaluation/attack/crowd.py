@@ -66,7 +66,13 @@ def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
 
     Values that a hierarchy does not know are left out: no published label can cover them.
     """
-    return target.once("columns", lambda: tuple(_column(target, name) for name in target.schema.quasi))
+    return target.once("columns", lambda: _columns(target))
+
+
+def _columns(target: Target) -> tuple[QuasiColumn, ...]:
+    if target.later is not None:
+        return columns_of([column.domain for column in columns_known(target.later)], target.hierarchies)
+    return tuple(_column(target, name) for name in target.schema.quasi)
 
 
 def _column(target: Target, name: str) -> QuasiColumn:

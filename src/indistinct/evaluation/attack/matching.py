@@ -104,7 +104,7 @@ def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, s
     """
     kept = values >= 0
     if not kept.all():
-        if not target.learned.get("others"):
+        if target.later is None:
             strangers = int((~kept).sum())
             raise not_contained(f"{strangers:,} entries of column {name!r} show values that the original does not have")
         owners, values, counts = owners[kept], values[kept], counts[kept]

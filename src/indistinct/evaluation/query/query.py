@@ -28,7 +28,6 @@ from indistinct.metrics.queries.parse import parse_query
 from indistinct.metrics.queries.published_rows import PublishedRows
 from indistinct.metrics.queries.value import Query, check_columns, comparisons_in
 from indistinct.metrics.queries.workload import Workload
-from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.label_spans import behind_a_zero
@@ -187,10 +186,10 @@ def _background_of(published: Published) -> QueryContext:
     columns: dict[str, QuasiColumn] = {}
     recoded: dict[str, QuasiColumn] = {}
     if published.recoding is not None:
-        recoded = _columns(domains_of(published.recoding), hierarchies)
+        recoded = _columns(published.recoding.recoded_domains, hierarchies)
         columns = _columns(_domains(published, published.recoding), hierarchies)
         for part in published.recoding.of_slices:
-            columns |= _columns(domains_of(part), {**hierarchies, **part.hierarchies})
+            columns |= _columns(part.recoded_domains, {**hierarchies, **part.hierarchies})
     trusted = not certificate or _are_of_classes(algorithm or "", suppressed)
     searched = published.certified_algorithm
     forms = INTERVALS if searched is None else searched.numeric_forms
@@ -202,7 +201,7 @@ def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
     """Return the domains of the release's original, or else those of its recoding."""
     made = published.release
     if made is None or not made.assignment.domains:
-        return domains_of(recoding)
+        return recoding.recoded_domains
     return drop_absent_values(made.assignment.domains, made.assignment.frequencies)[0]
 
 

@@ -217,9 +217,7 @@ class Check:
         if self.assignment is None:
             raise AssertionError("only a release that was made here is read as it was written")
         layout = self.assignment.layout
-        table = layout.tables[name]
-        every = [*([table.bucket] if table.bucket else []), *(output.name for output in table.outputs)]
-        every += [table.count] if table.count else []
+        every = list(layout.tables[name].names)
         if not layout.structure.whole_rows:
             return every
         wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}

@@ -62,26 +62,24 @@ async def draw_rows(screen: Screen) -> None:
     if page["of"] and not page["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=page["of"], step=ROWS)
         page = await screen.session.ask(class_page, *release, by=order, first=screen.choices[FIRST])
-    word = "bucket" if page["buckets"] else "class"
     least = f"{number(page['smallest'])} people" if page["people"] else plural(page["smallest"], "row")
-    words = (word, "buckets" if page["buckets"] else "classes")
     gone = plural(page["suppressed"], "row")
-    parts.say(f"{plural(page['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
-    if page["buckets"]:
+    parts.say(f"{plural(page['classes'], page['unit'], page['units'])}; the smallest has {least}; {gone} suppressed.")
+    if not page["whole_rows"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
     if not page["rows"]:
         parts.say("No row is suppressed.")
         return
-    parts.html(rows_html(page, word=word), classes="cells")
+    parts.html(rows_html(page), classes="cells")
     pages(screen, FIRST, of=page["of"], step=ROWS)
 
 
-def rows_html(shown: dict[str, Any], *, word: str) -> str:
+def rows_html(shown: dict[str, Any]) -> str:
     """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
-    unit = ["people"] if shown["people"] else []
+    word, unit = shown["unit"], ["people"] if shown["people"] else []
     apart = [position for position, name in enumerate(shown["after"]) if name not in shown["before"]]
     after_of = {name: position for position, name in enumerate(shown["after"]) if name in shown["before"]}
     names = [*shown["before"], *(f"{shown['after'][position]} " for position in apart)]
@@ -101,7 +99,7 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
         rows.append([group, size, *people, *cells, *(Own(row["after"][position]) for position in apart)])
-    caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
+    caption = f"Rows before → after, by {word}" if shown["whole_rows"] else f"Published rows by {word}"
     over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
 
