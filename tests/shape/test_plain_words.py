@@ -72,7 +72,7 @@ WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page 
 # The package, whose docstrings, comments and messages use plain words; and what they may say all the same.
 PACKAGE = ROOT / "src" / "indistinct"
 CODE = sorted(PACKAGE.rglob("*.py"))
-QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.spelling import")
+QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.text_form import")
 QUOTED_IN_DOCSTRINGS = ("that is no promise'", "stand-in")  # a message in an example
 # Words that name no value: what the variable holds does.
 VAGUE_VARIABLES = {"found", "told", "said", "shown", "met"}

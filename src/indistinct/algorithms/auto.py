@@ -33,7 +33,7 @@ from indistinct.parameters import Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
-from indistinct.spelling import arguments_of, spell
+from indistinct.text_form import arguments_of, spell
 
 # Upper limits of work for each kind of search, each some seconds at most: cells × columns² for cuts by loss, cells for
 # clustering, cells × lattice nodes for the best node, cells × columns × rounds for local search.

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
-from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.count import Request
@@ -36,8 +35,9 @@ from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, 
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
-from indistinct.spelling import arguments_of, spell
+from indistinct.suppression_limit import NO_BUDGET, Budget, Unit
 from indistinct.tables.domain import Domain
+from indistinct.text_form import arguments_of, spell
 
 LOG = logging.getLogger("indistinct.search")
 
@@ -384,7 +384,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """
         wanted, given = self.traits, model.traits
         if model.needs_labels and wanted.buckets:
-            return "it counts combinations of published values, and buckets break the links between them"
+            return "it counts combinations of published values, and buckets remove the links between them"
         apart = [part for part in model.parts() if not part.traits.class_wise]
         if any(not part.needs_labels for part in apart) and not wanted.release_wide and not wanted.own_promise:
             return "it judges all classes of a release together, and the search judges them one by one"

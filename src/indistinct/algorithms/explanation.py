@@ -132,9 +132,8 @@ class Explanation:
             sentences.append(f"the columns that lose most: {named} of all that is lost")
         for each in self.changes:
             change = f"{self.spell_loss(each.loss)} instead of {self.spell_loss(each.before)}"
-            sentences.append(
-                f"{each.algorithm} would give {change if each.loss != each.before else 'the same'} {each.setting}"
-            )
+            same = each.loss == each.before
+            sentences.append(f"{each.setting}: {'the same' if same else change}, by the search {each.algorithm}")
         return tuple(sentences)
 
     def attempt_grid(self) -> Grid:

@@ -81,7 +81,11 @@ def command(
     threshold: Threshold = 0.09,
     knows: Annotated[
         str | None,
-        typer.Option("--knows", metavar="NUMBERS", help="Several tables: known rows of a person, such as 1,2,3."),
+        typer.Option(
+            "--knows",
+            metavar="NUMBERS",
+            help="Several tables: rows of a person that an attacker knows, such as 1,2.",
+        ),
     ] = None,
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="FILE", help="Several tables: draw the risk (.svg).")
@@ -90,12 +94,12 @@ def command(
 ) -> None:
     """Assess the re-identification risk of an original, of a release, or of both with --original.
 
-    Roles come from a policy or from flags. The population from which the people were drawn is given as a table, its
-    size or a sampling fraction. With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an
-    original are shown with their values only with --show-values.
+    Roles come from a policy or from flags. Of the population from which people were drawn, give table, size or share.
+    With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an original are shown with
+    their values only with --show-values.
 
-    With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that
-    an attacker knows of a person (--knows).
+    With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that an
+    attacker knows of a person (--knows).
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {

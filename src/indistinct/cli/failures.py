@@ -195,17 +195,19 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
     message: Any = getattr(error, "format_message", error.__str__)
     written = str(message()).rstrip(".")
     if arguments[:1] == ["attack"] and "RELEASE" in written and len(arguments) > 1:
-        return "the attack is not named", name_attack(arguments[1])
+        return "no attack is named", name_attack(arguments[1])
     written = _in_plain_words(written)
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", written)
     if extra is None:
         return written, None
     several = len(extra[1].split()) > 1
     flag, values = _split_list(arguments)
-    return (
-        f"unexpected argument{'s' if several else ''} {extra[1]}",
-        None if flag is None else f"separate columns by commas: {flag} {','.join(values)}",
-    )
+    hint = None if flag is None else f"separate columns by commas: {flag} {','.join(values)}"
+    if hint is None and arguments[:1] == ["anonymize"] and "." in extra[1]:
+        hint = (
+            "anonymize takes one table; several tables about the same people need a policy with [tables.NAME] for each"
+        )
+    return f"unexpected argument{'s' if several else ''} {extra[1]}", hint
 
 
 def name_attack(release: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.budget import parse_budget
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.cli.spelled import (
@@ -26,6 +25,7 @@ from indistinct.cli.spelled import (
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 from indistinct.settings import FLAGS, settings_under
+from indistinct.suppression_limit import parse_budget
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
@@ -81,7 +81,7 @@ def job_of(
     the flags that a comparison varies take the place of what the policy says.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
@@ -126,12 +126,12 @@ def _check_there(data: Path) -> None:
 def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
     from indistinct.algorithms.registry import parse_algorithm
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
     budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)
-    model = policy.model.spec() if policy.model else "no model"
-    note(f"not what the policy says, but {spell(algorithm)}, {model} and a suppression of at most {budget}")
+    model = policy.model.spec() if policy.model else "none"
+    note(f"--instead overrides the policy: algorithm {spell(algorithm)}; model {model}; suppression limit {budget}")
     return replace(policy, algorithm=algorithm, suppression=budget)
 
 
@@ -215,10 +215,13 @@ def _from_flags(
     )
 
 
-def no_model() -> ParameterError:
-    """Return the error of a job without a model."""
+def no_model(*, published: bool = False) -> ParameterError:
+    """Return the error of a job without a model, or of a check of a published table without one."""
     return ParameterError(
-        "no model is given", hint="say what the release must satisfy, for example --model k-anonymity:k=5"
+        "no model is given",
+        hint="give the policy of the release, --policy policy.toml, or --model k-anonymity:k=5 and the roles"
+        if published
+        else "say what the release must satisfy, for example --model k-anonymity:k=5",
     )
 
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @share_options(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
     flags: Flags,
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help="The table to profile, or a database.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="The table to profile, or a database; leave it out with --from."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
     ] = None,

@@ -244,7 +244,7 @@ def _uniques() -> dict[str, Schema]:
 
 def _assessed() -> dict[str, Schema]:
     """Return the fields of an assessment."""
-    from indistinct.evaluation.assess.practice import PracticeFinding
+    from indistinct.evaluation.assess.regulators import PracticeFinding
 
     state = one_of("passed", "failed", "warning", "not checked")
     limit = {"figure": TEXT, "meaning": TEXT, "limit": NUMBER, "value": maybe(NUMBER), "passed": FLAG, "state": state}

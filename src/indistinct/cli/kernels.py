@@ -71,7 +71,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
     for name in names:
         if name not in ALGORITHMS:
             raise ParameterError(
-                f"{name!r} is no algorithm", hint=did_you_mean(name, ALGORITHMS) or "see `indistinct list`"
+                f"there is no algorithm {name!r}", hint=did_you_mean(name, ALGORITHMS) or "see `indistinct list`"
             )
     if not algorithms:
         names.insert(0, COMMANDS)

@@ -9,7 +9,7 @@ from indistinct.document.blocks import grid
 from indistinct.machine.arguments import is_required
 
 if TYPE_CHECKING:
-    from indistinct.spelling import Registry
+    from indistinct.text_form import Registry
 
 
 def command(as_json: options.Json = False) -> None:

@@ -60,7 +60,10 @@ def command(
         measure_linked(published, policy, flags, original=original, metric=metric, chart=chart, overwrite=overwrite)
         return
     if policy is None and original is None:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.evaluation.measure.measure import measure

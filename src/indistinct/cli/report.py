@@ -26,7 +26,14 @@ PopulationFile = Annotated[
     typer.Option("--population", metavar="FILE", help="A table of the population from which the people were drawn."),
 ]
 Target = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", rich_help_panel="Output", help="Where the page goes (.html).")
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel="Output",
+        help="Where the report goes: .html, or .docx with --for.",
+    ),
 ]
 Edition = Annotated[
     str, typer.Option("--edition", metavar="NAME", help="internal for the steward, external for readers of the data.")

@@ -63,7 +63,7 @@ class CellFinder:
             ranks, strange = find(words, known, number)
             if strange:
                 raise UnseenValueError(
-                    f"{strange:,} row(s) have a combination of values that was not counted before",
+                    f"rows have a combination of values that was not counted before ({strange:,})",
                     hint="the table has changed since: run it again on a table that is not being written to",
                 )
         return ranks

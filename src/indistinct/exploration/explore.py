@@ -12,7 +12,6 @@ from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.as_json import to_plain
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.document.blocks import Block, Document, Grid, Paragraph, document, grid
 from indistinct.document.result import Result
 from indistinct.drawing.charts import Chart
@@ -32,6 +31,7 @@ from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.release.promise import judging
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]

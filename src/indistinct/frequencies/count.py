@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import (
     BITS_PER_WORD,
@@ -355,7 +356,7 @@ class Request:
 def nobody(column: str, rows: int) -> InputError:
     """Return the error of a table with rows without a person ID."""
     return InputError(
-        f"column {column!r} is the person ID, but {rows:,} row(s) have no value there",
+        f"column {column!r} is the person ID, and has no value in {plural(rows, 'row')}",
         hint="fill the column or leave these rows out; to count rows, give it the role identifier instead",
         column=column,
     )

@@ -229,7 +229,7 @@ def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Co
     strangers = [text for text in texts if text not in index]
     if strangers:
         raise InputError(
-            f"column {name!r} holds {len(strangers)} distinct value(s) that its declared order does not name",
+            f"column {name!r} holds {len(strangers)} distinct values that its declared order does not name",
             hint="add them to the order, from first to last",
             values=strangers,
             column=name,

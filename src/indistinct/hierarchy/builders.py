@@ -86,7 +86,7 @@ class Masking(Hierarchy):
         too_long = texts.filter(pc.greater(pc.utf8_length(texts), longest))
         if len(too_long):
             raise HierarchyError(
-                f"column {domain.column!r} holds {len(too_long)} value(s) longer than its mask of {longest} characters",
+                f"column {domain.column!r} holds values longer than its mask of {longest} characters ({len(too_long)})",
                 hint="declare the length of the longest value",
                 values=too_long.to_pylist(),
                 column=domain.column,
@@ -161,7 +161,7 @@ def _parse_dates(domain: Domain) -> pa.Array:
     except pa.ArrowInvalid:
         strange = [text for text in domain.values.cast(pa.string()).to_pylist() if not _is_date(text)]
         raise HierarchyError(
-            f"column {domain.column!r} holds {len(strange)} value(s) that are not ISO dates",
+            f"column {domain.column!r} holds values that are not ISO dates ({len(strange)})",
             hint="write dates as year-month-day, or use masking, a table or suppression for this column",
             values=strange,
             column=domain.column,

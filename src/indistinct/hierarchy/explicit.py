@@ -165,7 +165,7 @@ def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
     for index, row in enumerate(rows, start=1):
         if len(row) != width:
             raise HierarchyError(
-                f"row {index} of the hierarchy has {len(row)} level(s); the first row has {width}",
+                f"row {index} of the hierarchy has {plural(len(row), 'level')}; the first row has {width}",
                 hint="repeat a value to fill its row, or write a tree, which is padded",
             )
     if width < 2:
@@ -196,7 +196,7 @@ def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
         broken = list(dict.fromkeys(low for low, high in pairs if above.setdefault(low, high) != high))
         if broken:
             raise HierarchyError(
-                f"broken nesting: {len(broken)} value(s) of level {index} lie below several values",
+                f"levels do not nest: values of level {index} lie below several values ({len(broken)})",
                 hint="give values of one level that lie below different values different names",
                 values=broken,
                 level=index,
@@ -306,7 +306,7 @@ class Order(Hierarchy):
         twice = [value for value, count in Counter(self.values).items() if count > 1]
         if twice:
             raise HierarchyError(
-                f"the declared order names {len(twice)} value(s) more than once", hint="name each once", values=twice
+                f"the declared order names values more than once ({len(twice)})", hint="name each once", values=twice
             )
 
     def bind(self, domain: Domain) -> Taxonomy:

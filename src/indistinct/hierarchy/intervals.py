@@ -62,7 +62,8 @@ class Intervals(Hierarchy):
         for index in range(1, len(steps)):
             if steps[index] <= steps[index - 1] or steps[index] % steps[index - 1]:
                 raise HierarchyError(
-                    f"broken nesting: width {widths[index]} is not a multiple of the width before, {widths[index - 1]}",
+                    f"levels do not nest: width {widths[index]} is not a multiple of the width before, "
+                    f"{widths[index - 1]}",
                     hint="each width must divide the next and larger one, for instance [5, 10, 20]",
                 )
 
@@ -105,7 +106,8 @@ class CutPoints(Hierarchy):
         Sequence[Sequence[float]],
         Parameter(
             "Cut points, finest first",
-            "A list a level, on a line of its own in a form. An interval begins with its cut point; a coarser level "
+            "One list for each level, in a form one line for each. An interval begins with its cut point; a coarser "
+            "level "
             "repeats some cuts of the finer one.",
             SeveralNumbers(nested=True),
         ),
@@ -121,7 +123,7 @@ class CutPoints(Hierarchy):
             strange = [cut for cut in coarser if cut not in finer]
             if strange:
                 raise HierarchyError(
-                    f"broken nesting: {len(strange)} cut(s) of level {index} are not on the level before",
+                    f"levels do not nest: cuts of level {index} are not on the level before ({len(strange)})",
                     hint=f"leave out of the finer list what the coarser one does not need; {_CUTS_HINT}",
                     values=strange,
                 )
@@ -221,7 +223,7 @@ def _line(domain: Domain) -> tuple[Codes, bool]:
     strange = ~np.isfinite(line)
     if strange.any():
         raise HierarchyError(
-            f"column {domain.column!r} holds {strange.sum()} value(s) that are not finite numbers",
+            f"column {domain.column!r} holds values that are not finite numbers ({strange.sum()})",
             hint="replace NaN and infinities by missing values or by numbers",
             column=domain.column,
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError, InputError
+from indistinct.figures import plural
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.tables.opening import open_table
 
@@ -74,7 +75,7 @@ def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | 
             several.append(code)
     if several:
         raise HierarchyError(
-            f"{len(set(several))} code(s) have several parents; a hierarchy has one parent for each",
+            f"codes with several parents: {len(set(several))}; a hierarchy has one parent for each code",
             hint="keep one row a code: of concept_ancestor those of one level of separation",
             values=several,
         )
@@ -88,7 +89,7 @@ def _check_roots(parents: Mapping[str, str | None], root: str | None) -> None:
     absent = list(dict.fromkeys(each for each in parents.values() if each is not None and each not in parents))
     if absent:
         raise HierarchyError(
-            f"{len(absent)} parent(s) have no row of their own",
+            f"parents without a row of their own: {len(absent)}",
             hint="add a row for each, with its parent, or with an empty parent for the root",
             values=absent,
         )
@@ -116,7 +117,7 @@ def _check_cycles(parents: Mapping[str, str | None]) -> None:
                 break
             if above in path:
                 raise HierarchyError(
-                    f"{len(path) - path.index(above)} code(s) lie in a cycle: each is above itself",
+                    f"a cycle of {plural(len(path) - path.index(above), 'code')}: each is above itself",
                     hint="give one of them another parent, or none",
                     values=path[path.index(above) :],
                 )

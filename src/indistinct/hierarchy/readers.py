@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from indistinct.errors import HierarchyError
+from indistinct.figures import plural
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.dialect import doubt_of, encodings_of
@@ -105,7 +106,7 @@ def _rows(text: str, path: Path, *, delimiter: str | None) -> list[tuple[int, tu
     for line, row in numbered:
         if len(row) != width:
             raise HierarchyError(
-                f"line {line} of the hierarchy {path} has {len(row)} level(s); the first row has {width}",
+                f"line {line} of the hierarchy {path} has {plural(len(row), 'level')}; the first row has {width}",
                 hint="fill every row up to the top, and quote values that hold the delimiter",
             )
     return numbered

@@ -164,7 +164,8 @@ def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipf
                 raise InputError(f"{path} is encrypted", hint="save the project without a password where that is safe")
             if sum(entry.file_size for entry in entries) > most:
                 raise InputError(
-                    f"{path} inflates to more than {most >> 20:,} MB", hint="save the table alone, as CSV or Parquet"
+                    f"{path} decompresses to more than {most >> 20:,} MB",
+                    hint="save the table alone, as CSV or Parquet",
                 )
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(
@@ -191,7 +192,7 @@ def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -
 def _bytes(archive: zipfile.ZipFile, name: str, path: Path, *, most: int) -> bytes:
     """Read an entry of a project; raise if it is too large."""
     if archive.getinfo(name).file_size > most:
-        raise InputError(f"{name} in {path} is larger than {most >> 20:,} MB", hint="this is no project of ARX")
+        raise InputError(f"{name} in {path} is larger than {most >> 20:,} MB", hint="this is not an ARX project")
     with archive.open(name) as entry:
         return entry.read(most)
 

@@ -9,7 +9,6 @@ from io import StringIO
 from pathlib import Path
 from zipfile import ZipFile
 
-from indistinct.budget import parse_budget
 from indistinct.errors import HierarchyError, OutputError
 from indistinct.figures import percent
 from indistinct.hierarchy.explicit import Explicit
@@ -32,6 +31,7 @@ from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.opening import open_table
 from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.value import Reading, declare

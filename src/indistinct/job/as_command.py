@@ -8,7 +8,6 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy.registry import spec_of_hierarchy
@@ -20,9 +19,10 @@ from indistinct.recoding.transformations import Transformation, parse_transforma
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Schema
 from indistinct.settings import FLAGS, names_under, settings_under, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading
+from indistinct.text_form import spell
 
 BY_POLICY = "indistinct anonymize policy.toml"
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import indistinct
 from indistinct.algorithms.auto import Auto
-from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.hierarchy.registry import builder_call
 from indistinct.hierarchy.value import Hierarchy
@@ -16,9 +15,10 @@ from indistinct.job.policy import Policy
 from indistinct.recoding.columns import Importance, LevelBounds, NumericForms
 from indistinct.schema import ROLES
 from indistinct.settings import SETTINGS, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 WIDTH = 100
 INDENT = "    "

@@ -45,8 +45,8 @@ from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import About
 from indistinct.release.release import Draft, Release, make_release
 from indistinct.release.verification.check import Check
-from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
+from indistinct.text_form import spell
 
 # How far a run is when parts are cut, and when all of them are finished, and so when they are merged and verified.
 CUT, FINISHED = 0.4, 0.7

@@ -105,7 +105,7 @@ def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
     )
     if columns is None and policy.output.ranges == "columns":
         raise ParameterError(
-            "the policy publishes ranges as columns, whose names the release tells",
+            "the policy publishes ranges as columns, whose names are read from a release",
             hint="name a release of the policy: --release FILE",
         )
 

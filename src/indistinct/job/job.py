@@ -10,7 +10,6 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import DatabaseTable, Source
 from indistinct.errors import InputError, SchemaError, did_you_mean
@@ -34,6 +33,7 @@ from indistinct.release.verification.population import count_beside, using_popul
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.tables.addresses import address_of, is_elsewhere
 from indistinct.tables.value import Reading
 

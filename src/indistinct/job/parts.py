@@ -28,7 +28,6 @@ from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
 from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
-from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import FoundRows
 from indistinct.engines.memory.count import encoded_column
@@ -43,6 +42,7 @@ from indistinct.models import Model
 from indistinct.recoding.columns import NO_IMPORTANCE, NO_LEVELS, Importance, LevelBounds, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.summary import Style
+from indistinct.suppression_limit import Budget
 from indistinct.tables.domain import Domain
 
 # How far a run is when parts are cut by passes over rows, and when all of them are finished.

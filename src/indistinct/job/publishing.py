@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Progress
-from indistinct.budget import AnyBudget
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
@@ -27,6 +26,7 @@ from indistinct.release.release import Release
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, require_schema
+from indistinct.suppression_limit import AnyBudget
 
 
 @with_checked_arguments

@@ -52,8 +52,8 @@ from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.release.writing.partitioned import check_partitioning
-from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of, scheme_of
+from indistinct.text_form import spell
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 

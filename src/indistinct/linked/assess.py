@@ -104,7 +104,7 @@ def parse_known(text: str) -> tuple[Known, ...]:
         else:
             raise ParameterError(f'--knows takes 0, 1, 2, 3 and "all"; got {part!r}', hint="for example --knows 1,2,3")
     if not limits:
-        raise ParameterError("--knows names no number of rows", hint="for example --knows 1,2,3")
+        raise ParameterError("--knows needs numbers of rows", hint="for example --knows 1,2,3")
     return tuple(dict.fromkeys(limits))
 
 

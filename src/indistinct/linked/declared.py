@@ -8,12 +8,12 @@ from typing import Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy import Hierarchy
 from indistinct.linked.calendar import DEFAULT_WIDTHS, UNITS, Unit
 from indistinct.linked.guarantee import ALL, Known, KnownRows, LinkedAnonymity
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 from indistinct.tables.value import Reading
 
 Tells = Literal["birth", "death"]
@@ -199,15 +199,17 @@ def _check_tables(policy: LinkedPolicy) -> None:
     marked = [table.name for table in policy.tables if table.people]
     if len(marked) != 1:
         raise SchemaError(
-            f"exactly one table has one row a person; marked: {', '.join(marked) or 'none'}",
-            hint="write people = true in that table",
+            "no table is marked as the one with one row for each person"
+            if not marked
+            else f"one table has one row for each person; marked are {', '.join(marked)}",
+            hint="write people = true under [tables.NAME] of that table alone",
         )
     _check_names(policy)
     for table in policy.tables:
         if len(table.schema.person) != 1:
             raise SchemaError(
                 f"table {table.name!r} needs one column with the role person; got {len(table.schema.person)}",
-                hint='name the column that tells people apart: patient = "person"',
+                hint='name the column that identifies people: patient = "person"',
             )
         if table.people and (table.knows is not None or table.time is not None):
             raise SchemaError(
@@ -229,12 +231,13 @@ def _check_tables(policy: LinkedPolicy) -> None:
         for column, what in table.tells.items():
             if what not in TELLS:
                 raise SchemaError(
-                    f"column {column!r} of table {table.name!r} must tell of birth or death; got {what!r}",
+                    f"`tells` of column {column!r} of table {table.name!r} must be birth or death; got {what!r}",
                     hint=did_you_mean(str(what), TELLS) or 'write "birth" or "death"',
                 )
             if column not in table.schema.quasi:
                 raise SchemaError(
-                    f"column {column!r} of table {table.name!r} has dates of birth or death and is no quasi-identifier",
+                    f"column {column!r} of table {table.name!r} has dates of birth or death and is not a "
+                    "quasi-identifier",
                     hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"',
                 )
 
@@ -267,7 +270,7 @@ def _check_time(policy: LinkedPolicy) -> None:
         return
     if policy.time.anchor not in policy.people.schema.quasi:
         raise SchemaError(
-            f"the anchor {policy.time.anchor!r} is no quasi-identifier of the people table {policy.people.name!r}",
+            f"the anchor {policy.time.anchor!r} is not a quasi-identifier of the people table {policy.people.name!r}",
             hint=did_you_mean(policy.time.anchor, policy.people.schema.quasi)
             or "choose a date of each person, with the role quasi",
         )

@@ -121,7 +121,7 @@ def _time_loss(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> Floa
     """Return the loss of each published time as a share of the window."""
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
-        raise InputError(f"the times of table {table.name!r} are no offsets", hint="measure a release of this program")
+        raise InputError(f"the times of table {table.name!r} are not offsets", hint="measure a release of this program")
     first, last = window_days(policy, table.name)
     span = int(units_of_days(np.array([last - first]), policy.time.unit)[0]) or 1
     is_open = (ends[0] <= -OPEN) | (ends[1] >= OPEN)

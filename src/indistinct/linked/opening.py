@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InfeasibleError, InputError, SchemaError
+from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy, check_rooted, suggest
 from indistinct.linked.calendar import OPEN
@@ -148,7 +149,7 @@ def _check_roles(table: LinkedTable, found: Sequence[str]) -> None:
     unnamed = [name for name in found if name not in named]
     if unnamed:
         raise SchemaError(
-            f"table {table.name!r}: no role for column(s) {', '.join(map(repr, unnamed))}",
+            f"table {table.name!r}: no role for {', '.join(map(repr, unnamed))}",
             hint="name each as identifier (dropped), quasi, sensitive, insensitive or time",
         )
 
@@ -245,7 +246,7 @@ def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
         missing += pc.sum(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py() or 0
     if missing:
         raise InputError(
-            f"{missing:,} row(s) of table {table.name!r} have no person ID in column {table.person!r}",
+            f"table {table.name!r} has no person ID in column {table.person!r} of {plural(missing, 'row')}",
             hint="remove these rows, or find out whose they are",
         )
     if pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type):
@@ -270,7 +271,7 @@ def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) 
     strangers = positions.null_count
     if strangers:
         raise InputError(
-            f"{strangers:,} row(s) of table {table.name!r} belong to people who are not in the people table",
+            f"table {table.name!r} has {plural(strangers, 'row')} of people who are not in the people table",
             hint="remove these rows, or add the people",
         )
     return positions.to_numpy().astype(np.int64)
@@ -305,7 +306,7 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
         column = column.cast(column.type.value_type)
     if column.null_count and needed:
         raise InputError(
-            f"{column.null_count:,} row(s) of table {table.name!r} have no date in column {name!r}",
+            f"table {table.name!r} has no date in column {name!r} of {plural(column.null_count, 'row')}",
             hint="times are counted since the anchor: remove these rows, or choose another column",
         )
     if kind_of(column.type) is not Kind.DATE and column.null_count < len(column):
@@ -384,7 +385,7 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
     """Return the days between the anchor and each event, after checking that all are possible."""
     anchor, birth, death = dates
     if table.time is None or policy.time is None or anchor is None:
-        raise SchemaError(f"table {table.name!r} has no time")
+        raise SchemaError(f"table {table.name!r} has no column with the role time", hint='date = { role = "time" }')
     days = _days_of(table, data, table.time.column, needed=True)
     first, last = window_days(policy, table.name)
     absent = int((np.maximum(birth, first) > np.minimum(death, last)).sum())
@@ -404,7 +405,7 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
     for words, rows in wrong.items():
         if rows.any():
             raise InputError(
-                f"{int(rows.sum()):,} row(s) of table {table.name!r} are {words}",
+                f"table {table.name!r} has {plural(int(rows.sum()), 'row')} {words}",
                 hint="correct or remove these rows, or declare the window that the data cover",
             )
     return days - anchor[person]

@@ -148,7 +148,10 @@ def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes
     for column in events.quasi:
         level = levels.get(column.name)
         if level is None or not 0 <= level <= column.taxonomy.height:
-            raise InputError(f"the certificate does not tell the level of column {column.name!r} of {events.name}")
+            raise InputError(
+                f"the certificate does not state the level of column {column.name!r} of {events.name}",
+                hint="give the release as it was written, with its own certificate",
+            )
         columns.append((column.taxonomy, level, column.codes))
     number = np.zeros(events.rows, dtype=np.int64)
     for taxonomy, level, codes in columns:
@@ -179,7 +182,10 @@ def _time_slots(
         raise AssertionError("only a table with a known time is compared by it")
     ends = offsets_of(policy, table, tables[table.name])
     if ends is None:
-        raise InputError(f"the times of table {table.name} cannot be read")
+        raise InputError(
+            f"the times of table {table.name} cannot be read",
+            hint="give the release as it was written, with its own certificate",
+        )
     slots, shown_slot = np.unique(np.column_stack([shown_group, *ends]), axis=0, return_inverse=True)
     units = units_of_days(events.days[rows], policy.time.unit)
     order = np.lexsort((slots[:, 1], slots[:, 0]))

@@ -95,7 +95,7 @@ def day_ends(table: LinkedTable, name: str, text: str | None, *, star: tuple[int
     span = span_of((text.removesuffix(OR_MISSING),), Kind.DATE, moments=True)
     if span is None or any(end is not None and not isinstance(end, datetime) for end in span[:2]):
         raise InputError(
-            f"a label of column {name!r} of table {table.name!r} is no date, so one calendar cannot be checked",
+            f"a label of column {name!r} of table {table.name!r} is not a date, so one calendar cannot be checked",
             hint='give the column a hierarchy of dates: hierarchy = { dates = ["year", "decade"] }',
             values=[text],
         )

@@ -5,10 +5,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.job.policy.reading import (
+    CHECK_PATH,
     LARGEST_POLICY,
     at_place,
     check_keys,
@@ -20,9 +20,11 @@ from indistinct.linked.calendar import UNITS
 from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
 from indistinct.linked.guarantee import parse_linked_model
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 
 TIME = "time"
+ROLES = ("identifier", "person", "quasi", "sensitive", "insensitive", TIME)
 KNOWN = ValueKind('0, 1, 2, 3 or "all"', lambda value: isinstance(value, int | str) and not isinstance(value, bool))
 TRUE = ValueKind("true or false", lambda value: isinstance(value, bool))
 WINDOW = ValueKind("two dates, or a table with two dates for each table", lambda value: isinstance(value, list | dict))
@@ -43,8 +45,10 @@ def read_linked_policy(path: str | Path) -> LinkedPolicy:
     file = Path(path)
     try:
         text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {file}", hint=CHECK_PATH) from None
     except OSError as error:
-        raise PolicyError(f"cannot read the policy {file}: {error.strerror or 'unreadable'}") from None
+        raise PolicyError(f"cannot read the policy {file}: {error.strerror or 'unreadable'}", hint=CHECK_PATH) from None
     except UnicodeDecodeError:
         raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
     try:
@@ -58,6 +62,8 @@ def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -
     document = parse_toml(text)
     check_keys(document, TOP, "the policy", needed=("tables", "privacy"))
     privacy, output, search = (document.get(key, {}) for key in ("privacy", "output", "algorithm"))
+    _refuse_misplaced(privacy, "[privacy]", {"k": 'write models = ["linked-anonymity:k={}"]'})
+    _refuse_misplaced(output, "[output]", {"path": 'several tables go to a folder: write folder = "{}"'})
     check_keys(privacy, OF_PRIVACY, "[privacy]", needed=("models",))
     check_keys(output, OF_OUTPUT, "[output]")
     check_keys(search, OF_ALGORITHM, "[algorithm]")
@@ -89,11 +95,22 @@ def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -
     return policy
 
 
+def _refuse_misplaced(given: Any, place: str, known: Mapping[str, str]) -> None:
+    """Raise for a key that belongs elsewhere; `known` says where, with `{}` for the value."""
+    for key in given if isinstance(given, dict) else ():
+        if key in known:
+            raise PolicyError(f"{place}: unknown key {key!r}", hint=known[key].format(given[key]), unknown=key)
+
+
 def _table(name: str, given: Any, base: Path) -> LinkedTable:
     """Parse a table of the policy."""
     location = f"[tables.{name}]"
     if not isinstance(given, dict):
         raise PolicyError(f"{location}: expected a table of keys", hint=f'[tables.{name}] with path = "{name}.csv"')
+    misplaced = {
+        role: f'a role belongs to a column: write NAME = "{role}" under [tables.{name}.columns]' for role in ROLES
+    }
+    _refuse_misplaced(given, location, misplaced)
     inputs = {key: setting.kind for key, setting in settings_of("input").items() if key not in NOT_OF_A_TABLE}
     check_keys(given, {**inputs, **OWN_KEYS}, location, needed=("path", "columns"))
     declared = {column: _column(location, column, each) for column, each in given["columns"].items()}

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from indistinct.budget import Budget
 from indistinct.errors import InputError
 from indistinct.figures import number
 from indistinct.inspection.inspect import inspect
@@ -20,6 +19,7 @@ from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, Tells, TimeColumn, TimeRules
 from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import Budget
 from indistinct.tables import Table, open_table
 from indistinct.tables.domain import Kind
 from indistinct.tables.opening import columns_in

@@ -13,7 +13,6 @@ from indistinct import __version__
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import DEFAULT_MEMORY, chosen_engine
 from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError, did_you_mean
 from indistinct.figures import percent
@@ -56,6 +55,7 @@ from indistinct.release.writing.formats import publishable
 from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 
 ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2

@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from indistinct.budget import Budget
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.evaluation.measure.measure import measure
 from indistinct.job.publishing import anonymize
@@ -30,6 +29,7 @@ from indistinct.machine.arrays import Codes, Floats
 from indistinct.models import AlphaK, KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.schema import Schema
+from indistinct.suppression_limit import Budget
 
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000

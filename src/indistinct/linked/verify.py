@@ -124,7 +124,7 @@ class OffsetFindings:
     def check(self, table: LinkedTable) -> LinkedCheck:
         """Return whether one calendar is kept."""
         if self.unreadable and table.time is not None:
-            words = f"column {table.time.column} of {table.name} has texts that are no offsets"
+            words = f"column {table.time.column} of {table.name} has texts that are not offsets"
             return LinkedCheck("calendar", False, words)
         words = f"{table.name}: {self.misfits:,} offsets do not fit the dates of their class; "
         return LinkedCheck(

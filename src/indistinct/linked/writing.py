@@ -11,8 +11,8 @@ from indistinct.hierarchy.explicit import move_file
 from indistinct.job.policy.writing import toml_table
 from indistinct.linked.declared import DEFAULT_NODES, LinkedPolicy, LinkedTable, TimeRules
 from indistinct.schema import Role
-from indistinct.spelling import spell
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 
 def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:

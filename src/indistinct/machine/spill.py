@@ -41,11 +41,12 @@ def spill_folder() -> Path:
         mode = 0
     if not stat.S_ISDIR(mode) or not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(
-            f"rows must go to disk for a while, and {folder} is no directory that can be written to", hint=HINT
+            f"rows must be stored on disk for a while, and {folder} is not a directory that can be written to",
+            hint=HINT,
         )
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise OutputError(
-            f"rows must go to disk for a while, and everybody may replace what lies in {folder}",
+            f"rows must be stored on disk for a while, and other users may replace files in {folder}",
             hint=f"take the right to write from others (chmod o-w), or {HINT}",
         )
     return folder.resolve()
@@ -120,7 +121,7 @@ def spill_error(*, full: bool) -> OutputError:
     folder = os.environ.get(VARIABLE) or tempfile.gettempdir()
     why = "there is not enough room for them" if full else "they cannot be written"
     hint = f"{HINT}; with more memory (--memory) fewer rows go there" if full else HINT
-    return OutputError(f"rows must go to disk for a while, and in {folder} {why}", hint=hint)
+    return OutputError(f"rows must be stored on disk for a while, and in {folder} {why}", hint=hint)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from indistinct.metrics.information import AverageClassSize, ClassificationMetri
 from indistinct.metrics.loss import GCP, NCP, Distortion, GeometricLoss, ILoss, Loss, Precision
 from indistinct.metrics.workload import WorkloadError
 from indistinct.recoding.outputs import Assignment
-from indistinct.spelling import Registry, parse
+from indistinct.text_form import Registry, parse
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {

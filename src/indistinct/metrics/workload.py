@@ -57,7 +57,7 @@ class WorkloadError(Metric):
             return 0.0
         if not len(assignment.cells) or not assignment.domains:
             raise ParameterError(
-                "workload-error compares with the original cells, which a published table does not tell",
+                "workload-error compares with the original cells, which a published table does not show",
                 hint="use `workload_error`, or `indistinct query --workload`",
             )
         domains = {domain.column: domain for domain in assignment.domains}
@@ -73,7 +73,7 @@ def _check(workload: Workload, known: Sequence[str]) -> None:
     for name in workload.columns:
         if name not in known:
             raise SchemaError(
-                f"a query of the workload asks about column {name!r}, which is no quasi-identifier",
+                f"a query of the workload asks about column {name!r}, which is not a quasi-identifier",
                 hint=did_you_mean(name, known) or f"workload-error is about {', '.join(known)}",
             )
 

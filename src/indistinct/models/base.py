@@ -13,7 +13,7 @@ from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # What a test compares: the size of a class, its number of distinct values, the largest share of a value, the entropy,
 # the most frequent value with the rare ones, or a distance from the whole table.
@@ -204,7 +204,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         for name in self.quasi:
             if name not in quasi:
                 raise SchemaError(
-                    f"{self.spec()} names the column {name!r}, which is no quasi-identifier",
+                    f"{self.spec()} names the column {name!r}, which is not a quasi-identifier",
                     hint=did_you_mean(name, quasi) or f"the quasi-identifiers are {', '.join(quasi)}",
                 )
 
@@ -291,7 +291,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         if not isinstance(given, Model):
             name = getattr(given, "__name__", type(given).__name__)
             raise ParameterError(
-                f"& joins models; got {name}", hint=self.advise(given) or "for example KAnonymity(5) & TCloseness(…)"
+                f"& joins models; got {name}", hint='write KAnonymity(5) & DistinctLDiversity("disease", l=3)'
             )
         return All((*self.parts(), *other.parts()))
 

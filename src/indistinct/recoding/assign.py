@@ -128,9 +128,7 @@ def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Mask | No
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     if any(group.min() < 0 for group in recoding.groups):
         outside = np.logical_or.reduce([code < 0 for code in codes])
-        _require_covered(
-            outside, without, "combination(s) of quasi-identifier values have values that it does not cover"
-        )
+        _require_covered(outside, without, "combinations of quasi-identifier values with values that it does not cover")
         codes = [np.maximum(code, 0) for code in codes]
     sizes = [len(column.summary.published) for column in recoding.columns]
     grouping = group_rows(codes, sizes)
@@ -166,7 +164,7 @@ def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
 def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Mask | None) -> Assignment:
     """Assign cells by a recoding that cuts the space of values into regions."""
     class_ids, outside = _locate_cells(frequencies, recoding)
-    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
+    what = f"combinations of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)
     return _join_equal_classes(frequencies, recoding, recoding.values, _suppress_cells(class_ids, without))
 
@@ -184,9 +182,8 @@ def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes,
 
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) -> Assignment:
-    """Assign cells by a recoding that lists cells with their classes."""
     positions = _find(frequencies.vectors, recoding)
-    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
+    what = f"combinations of known quasi-identifier values {recoding.not_covered}"
     _require_covered(positions < 0, without, what)
     return _join_equal_classes(
         frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[positions], without)

@@ -20,8 +20,8 @@ from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Refused
-from indistinct.spelling import spell_value, split, unquote
 from indistinct.tables.domain import Domain, Kind
+from indistinct.text_form import spell_value, split, unquote
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,8 @@ def _check_span(column: QuasiColumn) -> None:
             return
     name = column.domain.column
     raise InputError(
-        f"column {name!r} holds numbers beyond 10^307: the distance between the smallest and the largest is no number",
+        f"column {name!r} holds numbers beyond 10^307: the distance between the smallest and the largest is not a "
+        "number",
         hint="give the column in a larger unit, or make such values missing",
         column=name,
     )
@@ -499,7 +500,7 @@ def _check_columns(setting: str, names: Iterable[str], quasi: Collection[str]) -
     for name in names:
         if name not in quasi:
             raise ParameterError(
-                f"`{setting}` names the column {name!r}, which is no quasi-identifier",
+                f"`{setting}` names the column {name!r}, which is not a quasi-identifier",
                 parameter=setting,
                 hint=did_you_mean(name, quasi) or f"the quasi-identifiers are {', '.join(quasi)}",
             )

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.budget import Budget, parse_budget
 from indistinct.frequencies.passes import KeyTree
 from indistinct.frequencies.structure import Form
 from indistinct.hierarchy.builders import Suppression
@@ -27,6 +26,7 @@ from indistinct.recoding.stored_parts import PartStore
 from indistinct.recoding.summary import ColumnSummary, Style
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
+from indistinct.suppression_limit import Budget, parse_budget
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
 

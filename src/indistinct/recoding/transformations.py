@@ -411,7 +411,7 @@ def _decimals(name: str, column: pa.ChunkedArray, given: Transformation, kind: p
         return column.cast(kind)
     except pa.ArrowInvalid:
         raise InputError(
-            f"column {name!r} has the type {kind}, in which the transformed numbers have no place",
+            f"column {name!r} has the type {kind}, which cannot hold the masked numbers",
             hint="give steps and bounds with no more decimals than the column has",
             column=name,
         ) from None

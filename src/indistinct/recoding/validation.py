@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.frequencies.slices import share_attributes, sharing_problem
@@ -34,6 +33,7 @@ from indistinct.recoding.kinds import (
     same_parts,
 )
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.domain import Domain, ascends
 from indistinct.tables.value import Reading, check_reading
 

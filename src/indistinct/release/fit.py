@@ -272,7 +272,7 @@ def explain_failure(error: VerificationError, fitted: Fit, model: Model) -> Veri
     )
     rows = int(classes.sizes[broken].sum())
     return VerificationError(
-        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes break it, with {rows:,} of "
+        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes violate it, with {rows:,} of "
         f"{fitted.rows:,} rows",
         hint=f"{_advice(fitted, model)[0]}; or ask for what these rows achieve ({reached}); or search a new recoding "
         "on this table; nothing was written",

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity, Model
@@ -74,7 +75,7 @@ def promise_of(recoding: Recoding, model: Model | str | None) -> tuple[Schema, M
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
     if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
+        raise ParameterError("the recoding does not state which privacy models it satisfies", hint="pass model=…")
     return schema, judging(asked, schema)
 
 
@@ -185,7 +186,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
     )
     if not is_table(table):  # its cells are not at hand
         return InputError(
-            f"cells of column {name!r} are no numbers in the declared notation; so the column would be text",
+            f"cells of column {name!r} are not numbers in the declared notation; so the column would be text",
             hint=hint,
             values=likely.strangers,
             column=name,
@@ -193,7 +194,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
     strange = pc.is_in(table.data[name].cast(pa.string()), value_set=pa.array(likely.strangers, pa.string()))
     rows = np.flatnonzero(strange.to_numpy())
     where, numbers = where_in(table, rows)
-    cells, are = ("cell", "is no number") if len(rows) == 1 else ("cells", "are no numbers")
+    cells, are = ("cell", "is not a number") if len(rows) == 1 else ("cells", "are not numbers")
     return InputError(
         f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; so the column would be "
         "text",
@@ -215,7 +216,7 @@ def _undeclared(name: str, likely: Notation) -> InputError:
         )
     lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
     which = "" if len(likely.lines(name)) == 1 else ", whichever is right"
-    stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
+    stray = f", besides {plural(len(likely.strangers), 'distinct value')} that may be marks for missing" * bool(
         likely.strangers
     )
     marks = f"; marks for missing too: --missing {shlex.quote(f'{name}=MARK')}, or `missing` under [input]"

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import chosen_engine, memory_engine, open_source
 from indistinct.engines.base import DatabaseTable, PublishedFile, Source
 from indistinct.engines.groups import ValueGroups, groups_of
@@ -45,6 +44,7 @@ from indistinct.release.verification.evidence import published_schema
 from indistinct.release.views import encoded_original, view_of
 from indistinct.release.writing.places import FilePlace, WrittenTables
 from indistinct.schema import Schema, require_schema
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.tables.frames import is_frame
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.slices import Slice
 from indistinct.hierarchy.explicit import declared_order
@@ -120,7 +121,8 @@ def _codes_in_original(own: Domain, original: Domain) -> Codes:
     strangers = int((codes < 0).sum())
     if strangers:
         raise InputError(
-            f"column {own.column!r} of the release shows {strangers:,} distinct value(s) that the original does not "
+            f"column {own.column!r} of the release shows {plural(strangers, 'distinct value')} that the original "
+            "does not "
             "have",
             hint="give the table that the release was made from, with the roles and hierarchies that it had",
             column=own.column,

@@ -45,7 +45,7 @@ from indistinct.release.guarantee import CHECKED, failed_checks, guarantee_sente
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
-from indistinct.spelling import arguments_of, name_of, spell
+from indistinct.text_form import arguments_of, name_of, spell
 
 MAX_POLICY = 20_000
 """Number of characters of a policy that are shown; a longer one is identified by its digest."""

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError
-from indistinct.figures import number
+from indistinct.figures import number, plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy.explicit import declared_order
 from indistinct.recoding.columns import columns_of
@@ -57,8 +57,9 @@ def _require_values(subject: Subject, whole: pa.Table) -> None:
             surplus = _surplus(name, data[name], whole[name])
             if surplus:
                 raise OriginalError(
-                    f"the table that is given as the original is that of another release: {number(surplus)} published "
-                    f"row(s) have a value of {name!r} that it does not have, or not so often",
+                    "the table that is given as the original is that of another release: "
+                    f"{plural(surplus, 'published row')} "
+                    f"with a value of {name!r} that it does not have, or not so often",
                     hint=HINT if name in subject.published.transformations else f"{HINT}; {UNDECLARED}",
                 )
 

@@ -20,7 +20,7 @@ from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import before_after, risk_bars
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 
 # Our terms, and those of ISO/IEC 20889:2018 and NIST SP 800-188; only terms used in public accounts of the two
 # documents are named.

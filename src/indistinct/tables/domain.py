@@ -99,7 +99,7 @@ class Domain:
         if unseen.any():
             strangers = column.filter(pa.array(unseen)).unique().to_pylist()
             raise UnseenValueError(
-                f"column {self.column!r} holds {len(strangers)} distinct value(s) that the recoding does not know",
+                f"column {self.column!r} holds values that the recoding does not know ({len(strangers)} distinct)",
                 hint="search a new recoding on the new data",
                 values=strangers,
                 column=self.column,

@@ -53,7 +53,7 @@ class FutureError(MisfitError):
         where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         return InputError(
             f"with the date format {self.declared!r}, {self.count:,} of {self.cells:,} cells of column "
-            f"{self.column!r} would lie in the future, on {where}: years of two digits do not tell the century",
+            f"{self.column!r} would lie in the future, on {where}: years of two digits do not show the century",
             hint=f"write years with four digits (%Y), or declare the column as text: `text = [{self.column!r}]`, or "
             f"`--text {self.column}`",
             column=self.column,

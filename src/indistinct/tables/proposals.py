@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
@@ -121,8 +122,9 @@ def _look_at_text(name: str, column: pa.ChunkedArray, proposals: _Proposals) -> 
         proposals.text.append(name)
         proposals.say(
             name,
-            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} "
-            "distinct value(s) are written otherwise: correct them or declare them as marks for missing",
+            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), except "
+            f"{plural(len(notation.strangers), 'distinct value')}: correct "
+            " them or declare them as marks for missing",
         )
         return
     if notation is not None:

@@ -215,7 +215,8 @@ def _check_archive(path: Path, file: BinaryIO) -> None:
             raise _encrypted_error(path)
         if sum(entry.file_size for entry in entries) > MAX_INFLATED_BYTES:
             raise InputError(
-                f"{path} inflates to more than {MAX_INFLATED_BYTES >> 30} GB", hint="save the sheet as CSV or Parquet"
+                f"{path} decompresses to more than {MAX_INFLATED_BYTES >> 30} GB",
+                hint="save the sheet as CSV or Parquet",
             )
 
 

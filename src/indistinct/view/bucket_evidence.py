@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.singled_out import vectors_alone
@@ -135,7 +136,7 @@ def _unfolded(name: str, domain: Domain, frequencies: FrequencySet, index: int) 
     for bucket, (code, size) in enumerate(pairs_of):
         if not totals[code] or size % totals[code]:
             raise InputError(
-                f"column {name!r} holds a value that is no multiset of its bucket",
+                f"column {name!r} holds a value that is not a multiset of its bucket",
                 hint="values look like 22:2,33:1 and their counts add up to the rows of the bucket",
             )
         rows += [(bucket, value, number * (size // totals[code])) for value, number in multisets[code] or ()]
@@ -208,7 +209,7 @@ class BucketEvidence:
         """Return the classes that a model looks at: buckets, or rows of a bucket that agree on what is known."""
         if model.needs_labels:
             raise SchemaError(
-                f"{model.spec()} counts combinations of published values, and buckets break the links between them",
+                f"{model.spec()} counts combinations of published values, and buckets remove the links between them",
                 hint="check it on a release in classes",
             )
         if model.traits.sizes_only or not model.keys:
@@ -217,7 +218,7 @@ class BucketEvidence:
         homes = [each for each in self.slices if names & set(each.names)]
         if len(homes) > 1:
             raise SchemaError(
-                f"{model.spec()} looks at columns whose links are broken",
+                f"{model.spec()} looks at columns whose links are removed",
                 hint="name columns of one slice, or one column",
             )
         home = homes[0]
@@ -459,7 +460,7 @@ def _require_vectors(
     surplus = int(np.maximum(np.bincount(own_ids, weights=each.counts, minlength=size) - there, 0).sum())
     if surplus:
         raise OriginalError(
-            f"the original does not contain the release: {surplus:,} published row(s) have values of "
+            f"the original does not contain the release: {plural(surplus, 'published row')} with values of "
             f"{', '.join(map(repr, names))} that it does not have, or not so often",
             hint="give the table that the release was made from, with the roles that it had",
         )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, starts_of
 
@@ -171,7 +172,7 @@ def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Code
     cells, classes = pairs_of_cells(frequencies, covers)
     doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
     if doubtful:
-        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
+        raise _in_doubt(f"{plural(doubtful, 'combination')} of original values in several published labels")
     class_ids = np.full(len(frequencies), -1, dtype=np.int32)
     class_ids[cells] = classes
     return class_ids

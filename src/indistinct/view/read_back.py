@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError, did_you_mean
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
@@ -234,7 +235,7 @@ def _key_column(key: Key, table: pa.Table, schema: Schema) -> Encoded:
     for name in key:
         if name not in table.column_names or name in schema.quasi:
             raise SchemaError(
-                f"a metric needs column {name!r} as it was, which the published table does not show",
+                f"a metric needs the original values of column {name!r}, which the published table does not show",
                 hint="name a sensitive or insensitive column",
             )
     return join_columns([_encode_column(table, name) for name in key])
@@ -310,7 +311,7 @@ def _not_understood(vocabulary: Vocabulary, strangers: Sequence[Texts]) -> Input
     elif column.taxonomy is None:
         hint = f"if these are labels of a hierarchy, give it: hierarchies={{{column.name!r}: …}}"
     return InputError(
-        f"column {column.name!r} shows {len(strangers)} distinct value(s) that are neither values of the "
+        f"column {column.name!r} shows {plural(len(strangers), 'distinct value')} that are neither values of the "
         "original, nor ranges or sets of them, nor labels of its hierarchy",
         hint=hint,
         values=[row[0] if len(row) == 1 else row for row in strangers],

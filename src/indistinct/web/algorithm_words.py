@@ -9,7 +9,7 @@ from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.models.words import list_names
 from indistinct.release.promise import promised_model
-from indistinct.spelling import arguments_of, name_of
+from indistinct.text_form import arguments_of, name_of
 
 # The packages of algorithms, with what those in them have in common.
 KINDS = {

@@ -14,7 +14,6 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import Profile, models_asked_by, parse_profile
 from indistinct.frequencies.singled_out import is_nearly_unique
@@ -29,6 +28,7 @@ from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""

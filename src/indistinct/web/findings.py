@@ -30,7 +30,7 @@ from indistinct.recoding.transformations import Transformation
 from indistinct.release.writing.delimited import Writing, is_formula
 from indistinct.release.writing.formats import is_text_file
 from indistinct.schema import Role
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 from indistinct.web.deciding import (
     Inspected,
     find_unprotected,
@@ -403,7 +403,7 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
 def with_regions(algorithm: Algorithm) -> Algorithm | None:
     """Return the algorithm with whole regions, whose ends reveal no values; None if there is no such form.
 
-    >>> from indistinct.spelling import spell
+    >>> from indistinct.text_form import spell
     >>> spell(with_regions(parse_algorithm("mondrian:choose=loss")))
     'mondrian:extent=region,choose=loss'
     """

@@ -12,7 +12,7 @@ from indistinct.machine.arguments import is_required, required_fields
 from indistinct.metrics import METRICS
 from indistinct.recoding.columns import NumericForms
 from indistinct.schema import Schema
-from indistinct.spelling import parse_field, spell_value
+from indistinct.text_form import parse_field, spell_value
 from indistinct.web.worker import TaskError
 
 T = TypeVar("T")

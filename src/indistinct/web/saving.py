@@ -131,7 +131,7 @@ def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
 
 def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | None]:
     """Return the job in a file; its rows, at most `most` bytes, are unpacked into a folder under their own name."""
-    wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
+    wrong = InputError(f"{path.name} is not a saved job of the web app", hint=f"such a file ends in {SUFFIX}")
     try:
         with zipfile.ZipFile(path) as archive:
             job = _job_of({name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()})
@@ -146,7 +146,7 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
 
 
 def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
-    """Return a part of an archive; one that inflates to more than it may is refused before it does."""
+    """Return a part of an archive; one that decompresses to more than it may is refused before it does."""
     with archive.open(name) as part:
         content = part.read(most + 1)
     if len(content) > most:
@@ -172,7 +172,7 @@ def _job_of(texts: Mapping[str, str]) -> SavedJob:
 def _read_own(path: Path, *, most: int) -> bytes:
     """Read a file that the web app wrote, outside of the folders that tables are read from."""
     if path.is_symlink() or path.stat().st_size > most:
-        raise InputError("this saved job was not written by the page", hint="remove it")
+        raise InputError("this saved job was not written by the web app", hint="remove it")
     return path.read_bytes()
 
 

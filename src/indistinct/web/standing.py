@@ -9,7 +9,7 @@ from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.figures import number, percent
 from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.budget import NO_BUDGET
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import LinkedAnonymity
+from indistinct.suppression_limit import NO_BUDGET
 from indistinct.web.as_code import tables_policy_text
 from indistinct.web.background import Chore, remove_other_folders
 from indistinct.web.sessions import Session

@@ -120,7 +120,7 @@ def with_person(job: TablesJob, table_name: str, column: str) -> TablesJob:
     if column == table.person:
         return job
     if column not in table.schema.columns:
-        raise ParameterError("a time or a list is no person ID", hint="choose another column")
+        raise ParameterError("a time or a list is not a person ID", hint="choose another column")
     roles = {name: str(table.schema.role(name)) for name in table.schema.columns}
     roles |= {table.person: str(Role.IDENTIFIER), column: str(Role.PERSON)}
     hierarchies = {name: each for name, each in table.hierarchies.items() if name != column}

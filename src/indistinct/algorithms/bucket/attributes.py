@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.errors import ParameterError, did_you_mean
+from indistinct.figures import plural
 from indistinct.frequencies.slices import joins_of, sharing_problem
 from indistinct.machine.arrays import Floats
 
@@ -149,7 +150,7 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
     others, left = columns - sensitive, attributes - sensitive * alpha
     if others < 0 or (others == 0 and left > 0):
         raise ParameterError(
-            f"{columns} column(s) do not suffice for {sensitive} sensitive one(s) and the other attributes",
+            f"columns={columns} is too few for {plural(sensitive, 'sensitive column')} and the other attributes",
             hint=f"ask for at least {sensitive + 1} columns, or leave alpha out",
         )
     if left < others:
@@ -157,7 +158,7 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
         raise ParameterError.of(
             "slicing",
             "alpha",
-            f"leaves {max(left, 0)} attribute(s) for {others} other column(s); got {alpha}",
+            f"leaves {plural(max(left, 0), 'attribute')} for {plural(others, 'other column')}; got {alpha}",
             hint=f"use alpha of at most {most}, or fewer columns" if most >= 1 else "ask for fewer columns",
         )
 

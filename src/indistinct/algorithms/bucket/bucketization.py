@@ -47,7 +47,7 @@ class Bucketization(Algorithm):
             if name in schema.identifiers:
                 raise SchemaError(
                     f"a release in buckets cannot be checked for column {name!r}, which is not published",
-                    hint=f"leave the model out: {self.name} makes a promise by itself",
+                    hint=f"leave the model out: {self.name} has a privacy guarantee of its own",
                 )
 
     def separated(self, schema: Schema) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import split
+from indistinct.text_form import split
 
 AUTO = "auto"
 # Two columns for the other attributes, in addition to those of sensitive attributes: not even the known attributes can

@@ -25,7 +25,7 @@ from indistinct.metrics.weighted import weigh_metric
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
-from indistinct.spelling import parse
+from indistinct.text_form import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian, MDAV)}

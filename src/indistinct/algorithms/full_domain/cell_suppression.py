@@ -26,7 +26,7 @@ from indistinct.algorithms.full_domain.stars import Units, group_published, plac
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.algorithms.parameters import IMPORTANCE, NODE_LIMIT, START, TIME_LIMIT
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
-from indistinct.figures import share_above
+from indistinct.figures import plural, share_above
 from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
@@ -36,7 +36,7 @@ from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import parse, spell
+from indistinct.text_form import parse, spell
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Optimal, Samarati, BottomUp, Incognito, Datafly)}
@@ -159,8 +159,9 @@ class CellSuppression(Algorithm):
         dropped = outliers.dropped_members()
         if dropped > problem.suppression:
             raise InfeasibleError(
-                f"{dropped} row(s) are singled out whichever cells go; {problem.suppression} may be dropped",
-                hint="allow more suppression, or use start=optimal, which keeps to the budget",
+                f"{plural(dropped, 'row')} would have to be suppressed whichever cells are; {problem.suppression} "
+                "may be suppressed",
+                hint="allow more suppression, or use start=optimal, which keeps to the suppression limit",
                 feasible=Feasible(share=share_above(dropped, problem.frequencies.members)),
             )
         if not outliers.stars.any():

@@ -34,7 +34,7 @@ from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.recoding.columns import Importance
 from indistinct.recoding.kinds import ByRow, Recoding
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # Default limits of nodes of the integer program: in general, and where the answer cannot be proven.
 DEFAULT_NODES, DEFAULT_NODES_UNPROVEN = 1000, 1

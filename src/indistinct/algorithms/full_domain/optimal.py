@@ -44,7 +44,7 @@ from indistinct.metrics.base import Metric
 from indistinct.metrics.registry import metric_of
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # Number of promising nodes whose bounds are sharpened at a time.
 NODES_SHARPENED_TOGETHER = 128

@@ -116,7 +116,7 @@ def _take_file(written: Path, target: Path, rows: int) -> None:
         rows_written = None
     if rows_written != rows:
         raise OutputError(
-            "what a worker of Spark wrote is not there for the driver",
+            "the driver does not see what a worker of Spark wrote",
             hint="choose a path that driver and workers share",
         )
     written.rename(target)

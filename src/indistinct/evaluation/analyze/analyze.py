@@ -248,7 +248,7 @@ class _Study:
             hierarchies=self.given.used_hierarchies,
         )
         if isinstance(one, Question) and name in one.numbers and isinstance(column, CategoryColumn):
-            raise ParameterError(f"column {name!r} is text, of which there is no {one.kind}", hint="name a number")
+            raise ParameterError(f"a {one.kind} needs numbers, and column {name!r} is text", hint="name a number")
         return column
 
     def _weights(self, table: pa.Table) -> Floats | None:

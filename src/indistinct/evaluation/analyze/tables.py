@@ -260,7 +260,7 @@ def _correlations(
     share = np.ones(table.shape[1]) if weights is None else weights
     size = share.sum() ** 2 / float((share**2).sum())
     if size <= 3:
-        raise ParameterError("a correlation needs more than three rows")
+        raise ParameterError("a correlation needs more than three rows", hint="analyze more rows")
     covariance = np.cov(table, aweights=share)
     deviation = np.sqrt(np.diag(covariance))
     estimates = {}

@@ -24,7 +24,6 @@ from indistinct.evaluation.assess.column_sets import smallest_combinations
 from indistinct.evaluation.assess.identifying_values import identifying_values
 from indistinct.evaluation.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
 from indistinct.evaluation.assess.population import KnownPopulation, check_known, known_population
-from indistinct.evaluation.assess.practice import PracticeFinding, ShownTable, findings
 from indistinct.evaluation.assess.profiles import Attacker, Profile, parse_profile
 from indistinct.evaluation.assess.published_columns import (
     own_values,
@@ -32,6 +31,7 @@ from indistinct.evaluation.assess.published_columns import (
     published_columns,
     published_rows,
 )
+from indistinct.evaluation.assess.regulators import PracticeFinding, ShownTable, findings
 from indistinct.evaluation.assess.reidentification import (
     Reidentification,
     class_sizes,
@@ -343,7 +343,9 @@ def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) 
 
 def _promise(promise: str | None, schema: Schema) -> Model:
     if promise is None:
-        raise ParameterError("the recoding does not say what it promised", hint="use a release's recoding")
+        raise ParameterError(
+            "the recoding does not state which privacy models it satisfies", hint="use a release's recoding"
+        )
     return judging(promise, schema)
 
 

@@ -14,6 +14,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.evaluation.assess.attribute_disclosure import Shares, keys_of
 from indistinct.evaluation.assess.individual import weight_keys
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
@@ -357,7 +358,8 @@ def _require_contained(
     if few:
         which = f"{empty:,} of them cover no row of the original" if empty else "more rows than they cover there"
         raise OriginalError(
-            f"the original does not contain the release: {few:,} published combination(s) have rows that it has not, "
+            f"the original does not contain the release: {plural(few, 'published combination')} with rows that it "
+            "does not have, "
             f"{which}",
             hint="check that this is the original of this release, with its hierarchies; means do not say what they "
             "cover, so leave the original out where numbers are published as means",

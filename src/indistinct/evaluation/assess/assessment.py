@@ -14,8 +14,8 @@ from indistinct.evaluation.assess.attribute_disclosure import AttributeDisclosur
 from indistinct.evaluation.assess.column_contribution import Contribution
 from indistinct.evaluation.assess.column_sets import SmallestCombination
 from indistinct.evaluation.assess.individual import IndividualRisk
-from indistinct.evaluation.assess.practice import PracticeFinding
 from indistinct.evaluation.assess.profiles import Gate
+from indistinct.evaluation.assess.regulators import PracticeFinding
 from indistinct.evaluation.assess.reidentification import ClassSizes, Reidentification
 from indistinct.evaluation.assess.special_uniques import SpecialUniques
 from indistinct.evaluation.verdict import Figures, Verdict

@@ -189,7 +189,7 @@ def _require_one_each(people: Codes, column: str) -> None:
     several = int((np.bincount(people) > 1).sum())
     if several:
         raise InputError(
-            f"everybody must have one weight of {column!r}; {several:,} people have several",
+            f"each person must have one weight in {column!r}; {several:,} people have several",
             hint="give each person's rows the same weight, or measure rows: leave the person column out",
             column=column,
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.evaluation.assess.assessed_tables import AssessedTable
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import require_population
 from indistinct.frequencies.slices import together
@@ -141,8 +142,9 @@ def look_alikes(
         if published or "column" not in error.details:
             raise
         raise InputError(
-            f"the population does not contain the table: column {error.details['column']!r} has {len(error.values)} "
-            "distinct value(s) that are neither values of the population, nor labels that cover some",
+            f"the population does not contain the table: column {error.details['column']!r} has "
+            f"{plural(len(error.values), 'distinct value')} that neither are in the "
+            "population nor cover values of it",
             hint="give a population with everybody in the table, read and written in the same way",
             values=error.values,
             column=error.details["column"],

@@ -16,7 +16,7 @@ from indistinct.figures import percent
 from indistinct.models import AlphaK, AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.parameters import exact
 from indistinct.schema import Schema
-from indistinct.spelling import parse, spell
+from indistinct.text_form import parse, spell
 
 Attacker = Literal["prosecutor", "journalist"]
 State = Literal["passed", "failed", "not checked"]

@@ -14,13 +14,13 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.evaluation.attack.crowd import Crowd, control_crowd, domain_of, draw_people, original_crowd, unit_of
 from indistinct.evaluation.attack.matching import Belief, belief, groups_of, matches_of, prior_belief
-from indistinct.figures import percent
+from indistinct.figures import percent, plural
 from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter, Whole
-from indistinct.spelling import arguments_of
 from indistinct.tables.domain import Domain
+from indistinct.text_form import arguments_of
 
 # Shares are sums of fractions: what differs by less is equal.
 TOLERANCE = 1e-9
@@ -156,7 +156,7 @@ class BackgroundKnowledge(AttributeAttack):
 
     def claim(self) -> str:
         """Return what the attacker learns, in words."""
-        return f"and can rule {self.excluded} other value(s) out {share_told(self.share)}"
+        return f"and can rule {plural(self.excluded, 'other value')} out {share_told(self.share)}"
 
     @property
     def defence(self) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.document.blocks import (
     ABSENT,
     Block,
@@ -36,6 +35,7 @@ from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 
 # Deviations within which a normal estimate lies in 95 % of cases.
 DEVIATIONS_OF_95_PERCENT = 1.959963984540054

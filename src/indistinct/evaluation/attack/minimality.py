@@ -27,8 +27,8 @@ from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.release.sources import count_source
-from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
+from indistinct.text_form import spell
 
 # Chances that differ by less differ by rounding.
 ROUNDING = 1e-9

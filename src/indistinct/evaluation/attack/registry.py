@@ -14,7 +14,7 @@ from indistinct.evaluation.attack.minimality import Minimality
 from indistinct.evaluation.attack.predictable_seed import PredictableSeed
 from indistinct.evaluation.attack.record_linkage import RecordLinkage
 from indistinct.evaluation.attack.row_order import UnsortedMatching
-from indistinct.spelling import Registry, parse
+from indistinct.text_form import Registry, parse
 
 # In this order all of them are run: those that try much, such as seeds or whole tables, come last.
 _KINDS: tuple[type[Attack], ...] = (

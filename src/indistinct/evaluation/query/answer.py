@@ -130,12 +130,12 @@ def _require_numbers(labels: ShownColumn, query: Query) -> None:
     kind = labels.kind
     if kind is Kind.TEXT:
         raise InputError(
-            f"column {labels.name!r} is text, of which there is no {query.aggregate}",
+            f"{query.aggregate} needs numbers, and column {labels.name!r} is text",
             hint=f"COUNT({labels.name}) counts its values; give the original if it has numbers",
         )
     if kind is Kind.DATE and query.aggregate in ("SUM", "AVG"):
         raise InputError(
-            f"column {labels.name!r} is dates, of which there is no {query.aggregate}", hint="ask for MIN or MAX"
+            f"{query.aggregate} needs numbers, and column {labels.name!r} has dates", hint="ask for MIN or MAX"
         )
 
 

@@ -29,8 +29,8 @@ from indistinct.job.policy import predicted_column
 from indistinct.machine import threads
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.schema import Schema, require_schema
-from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
+from indistinct.text_form import spell
 
 Risk = Literal["highest", "average"]
 RISKS: tuple[Risk, ...] = ("highest", "average")

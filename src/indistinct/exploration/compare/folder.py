@@ -16,9 +16,9 @@ from indistinct.errors import OutputError
 from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, trial_from_json
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import digest_of, filled
-from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Table
+from indistinct.text_form import spell
 
 TRIALS = "trials"
 

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.measure.measure import measure
@@ -25,7 +24,8 @@ from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.release.release import Release
-from indistinct.spelling import spell, split_specs
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
+from indistinct.text_form import spell, split_specs
 
 STANDARD = ("gcp", "discernibility")
 """The metrics that are measured by default."""
@@ -70,7 +70,7 @@ def points_of(algorithms: Algorithms, models: Models, suppression: Budgets) -> t
     asked = [parse_model(each) if isinstance(each, str) else each for each in _list_specs(models)] or [None]
     budgets = [parse_budget(each) for each in _list_budgets(suppression)]
     if not searches or not budgets:
-        raise ParameterError("a comparison needs an algorithm and a budget of suppression", hint="algorithms=['auto']")
+        raise ParameterError("a comparison needs an algorithm and a suppression limit", hint="algorithms=['auto']")
     grid = [
         Point(spell(search), None if model is None else model.spec(), budget)
         for search, model, budget in product(searches, asked, budgets)

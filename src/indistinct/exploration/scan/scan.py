@@ -421,7 +421,7 @@ def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allow
     if suffix not in DELIMITED:
         known = (*DELIMITED, *PARQUET, *ARROW, *EXCEL, *LABELLED, *PICKLE)
         raise InputError(
-            f"{path} is of no kind that can be scanned",
+            f"{path} cannot be scanned: its kind of file is not known",
             hint=f"its name should end in one of {', '.join(known)}",
         )
     how = replace(reading, delimiter="\t") if reading.delimiter is None and suffix == ".tsv" else reading

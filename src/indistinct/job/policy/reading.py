@@ -12,7 +12,6 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy.registry import hierarchy_from_json
@@ -28,6 +27,7 @@ from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_f
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.value import Reading, declare
 
@@ -45,15 +45,20 @@ MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
 """The keys of a column that mask it."""
 
 
+CHECK_PATH = "check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy"
+
+
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
     file = Path(path)
     try:
         text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {file}", hint=CHECK_PATH) from None
     except OSError as error:
         raise PolicyError(
             f"cannot read the policy {file}: {error.strerror or 'unreadable'}",
-            hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
+            hint=CHECK_PATH,
         ) from None
     except UnicodeDecodeError:
         raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
@@ -209,8 +214,17 @@ def parse_toml(text: str) -> dict[str, Any]:
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
-            hint="put texts in double quotes, close each { on its own line, and name each column once",
+            hint=(
+                'put a " at the end of the text on this line'
+                if position and _is_open(text.split("\n")[int(position[1]) - 1])
+                else "put texts in double quotes, close each { on its own line, and name each column once"
+            ),
         ) from None
+
+
+def _is_open(line: str) -> bool:
+    """Return whether a line of TOML has a text in double quotes that does not end."""
+    return line.split("#")[0].replace('\\"', "").count('"') % 2 == 1
 
 
 def _check_size(text: str) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import NO_BUDGET, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy.explicit import move_file, table_of_values
@@ -23,6 +22,7 @@ from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym, with_declared_knowledge
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget, parse_budget
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.value import Reading
 

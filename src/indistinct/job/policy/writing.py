@@ -9,7 +9,6 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
-from indistinct.budget import Budget
 from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.value import Policy, rebased
 from indistinct.metrics.base import Metric
@@ -19,9 +18,10 @@ from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
 from indistinct.settings import TABLES, settings_of, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 
 def write_policy(

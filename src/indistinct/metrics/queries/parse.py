@@ -50,7 +50,10 @@ def parse_query(text: str) -> Query:
     if not isinstance(text, str):
         raise InputError(f"a query must be text; got {type(text).__name__}", hint=f"for example {EXAMPLE}")
     if len(text) > MAX_QUERY_CHARACTERS:
-        raise InputError(f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are read")
+        raise InputError(
+            f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are read",
+            hint="write fewer conditions",
+        )
     try:
         trees = [tree for tree in parse(text, error_level=ErrorLevel.RAISE) if tree is not None]
     except (SqlglotError, *UNREADABLE):
@@ -64,7 +67,7 @@ def parse_query(text: str) -> Query:
 
 
 def _unreadable() -> InputError:
-    return InputError("the query is no SQL that can be read", hint=f"write it like {EXAMPLE}")
+    return InputError("the query cannot be read as SQL", hint=f"write it like {EXAMPLE}")
 
 
 def _query(select: Any, exp: Any) -> Query:
@@ -110,10 +113,14 @@ def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
         written = _function_of(tree, exp)
-        got = "" if written is None or name is not None else f"; got {written}"
+        if written is None or name is not None:
+            raise InputError(
+                "a query aggregates one column, without computing from it",
+                hint="write COUNT, SUM, AVG, MIN or MAX of one column",
+            )
         raise InputError(
-            f"a query aggregates one column, without computing from it{got}",
-            hint=("write AVG; " if written in MEANS else "") + "known are COUNT, SUM, AVG, MIN and MAX of one column",
+            f"the query asks for {written}, which is not among COUNT, SUM, AVG, MIN and MAX",
+            hint="write AVG" if written in MEANS else "ask for one of these, of one column",
         )
     if isinstance(tree.this, exp.Distinct):
         raise _refusal("DISTINCT")

@@ -90,7 +90,7 @@ class Workload:
         except FileNotFoundError:
             raise InputError(f"there is no workload {where}", hint="check the path") from None
         except UnicodeDecodeError:
-            raise InputError(f"the workload {where} is no text in UTF-8", hint="save it as UTF-8") from None
+            raise InputError(f"the workload {where} is not UTF-8 text", hint="save it as UTF-8") from None
         except OSError as error:
             raise InputError(f"the workload {where} cannot be read: {error.strerror}") from None
         lines = _of_csv(text, where) if where.suffix.lower() == ".csv" else _of_lines(text, where)
@@ -142,7 +142,10 @@ class Workload:
             )
         workload = cls.read(path)
         if not workload.digest.startswith(digest):
-            raise InputError(f"the workload {path} is not the one that was named: its queries have changed since")
+            raise InputError(
+                f"the queries of the workload {path} have changed since it was named",
+                hint="give the file with the same queries, or search a new recoding",
+            )
         return workload
 
     @cached_property
@@ -259,7 +262,9 @@ def draw_queries(
     known = {name: _CountedValues.of(source.data[name]) for name in names}
     usable = [name for name in names if len(known[name].values)]
     if len(usable) < attributes:
-        raise ParameterError(f"only {len(usable)} column(s) have values", hint="ask for fewer attributes")
+        raise ParameterError(
+            f"{len(usable)} of the columns have values, and {attributes} are asked for", hint="ask for fewer attributes"
+        )
     drawn_queries = []
     for _ in range(queries):
         chosen = sorted(generator.choice(len(usable), size=attributes, replace=False).tolist())

@@ -315,9 +315,9 @@ def _require_private(path: Path) -> None:
             hint="check the path; `anonymize` and `apply` with --ledger make a new one",
         ) from None
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path} is no file, so no ledger", hint="name the file that --ledger made")
+        raise InputError(f"{path} is not a file, so not a ledger", hint="name the file that --ledger made")
     if not _begins_as_database(path):
-        raise InputError(f"{path} is no ledger", hint="name the file that --ledger made")
+        raise InputError(f"{path} is not a ledger", hint="name the file that --ledger made")
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(
             f"the ledger {path}, which shows who was in which release, can be read by other users",

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import (
@@ -49,6 +48,7 @@ from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Publication, Release, publish
 from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
@@ -84,15 +84,14 @@ def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget
 
     Rows that an earlier recoding does not cover were suppressed, if they are no more than it was allowed, or
     `suppression`. Raises where one of recoding and table is given without the other, where they do not belong together,
-    or where people are not known by the columns that tell people apart now.
+    or where people are not known by the columns that identify people now.
     """
     _check_fresh(history.fresh, schema)
     if history.previous is None and history.previous_input is None and history.ledger is None:
         return None
     if not schema.person:
         raise SchemaError(
-            "people of several releases are compared by the columns that tell people apart, and none has the role "
-            "person",
+            "people of several releases are compared by the columns that identify people, and none has the role person",
             hint="give the column that identifies people the role person: --person COLUMN, or `person` in a schema, "
             "when a recoding is searched",
         )
@@ -162,7 +161,8 @@ def _stored(previous: Recoding | str | Path) -> Recoding:
     except InputError as error:
         raise InputError(
             f"the recoding of the earlier release cannot be used: {error.message}",
-            hint="give what --save-recoding wrote when it was made; a release alone does not tell who is where",
+            hint="give what --save-recoding wrote when it was made; a release alone does not show which class a "
+            "person is in",
         ) from None
 
 
@@ -314,7 +314,7 @@ def _require_same_people(new: Standing, old: Standing) -> None:
     for name, kind in new.person.items():
         if old.person[name] != kind:
             raise InputError(
-                f"column {name!r}, which tells people apart, is read as {kind} now and as {old.person[name]} in the "
+                f"column {name!r}, which identifies people, is read as {kind} now and as {old.person[name]} in the "
                 "earlier table",
                 hint=f"read both as text (--text {name})",
             )

@@ -212,7 +212,7 @@ def _long_enough(content: bytes, what: str) -> bytes:
         )
     if len(set(key)) < FEWEST_BYTES:
         raise InputError(
-            f"{what} is no key: it repeats so few bytes, such as zeros, that anybody guesses it", hint=MAKE_ONE
+            f"{what} is not a key: it repeats a few bytes, such as zeros, and can be guessed", hint=MAKE_ONE
         )
     return key
 
@@ -232,7 +232,7 @@ def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
 def in_buckets() -> ParameterError:
     """Return the error of pseudonyms in a release that breaks the links which they would restore."""
     return ParameterError(
-        "a release in buckets breaks the links between columns, which a pseudonym would restore",
+        "a release in buckets removes the links between columns, which a pseudonym would restore",
         hint="leave the pseudonyms out, or use an algorithm that publishes classes",
     )
 

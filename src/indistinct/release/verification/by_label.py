@@ -86,7 +86,7 @@ def nobody_shown(*, in_buckets: bool = False) -> InputError:
     """Return the error of a check that must count people on a release that does not identify them."""
     needed = "give the original (--original, or original=…)"
     return InputError(
-        "people cannot be counted in buckets, which break the links between rows"
+        "people cannot be counted in buckets, which remove the links between rows"
         if in_buckets
         else "people cannot be counted on a release, which does not show who they are",
         hint=f"{'' if in_buckets else f'{needed}; '}to count rows, give the column the role identifier",

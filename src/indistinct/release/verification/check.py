@@ -48,8 +48,8 @@ from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.partitioned import check_partitioning
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.spelling import name_of
 from indistinct.tables.value import Table
+from indistinct.text_form import name_of
 from indistinct.view.bucket_evidence import count_buckets
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
@@ -197,7 +197,7 @@ class Check:
         )
         if comparison != digests:
             raise VerificationError(
-                f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
+                f"{staged.path} does not hold what was written to it", hint="nothing was published; check the disk"
             )
         return certificate
 

@@ -171,13 +171,13 @@ class RowComparison:
         cautions = []
         where = "" if self.whole else " in their class"
         if self.added and not self.compared:
-            cautions.append(f"{self.added:,} published row(s) are more than the original has{where}")
+            cautions.append(f"{plural(self.added, 'published row')} more than the original has{where}")
         elif self.added:
             what = f"values of {_list(self.columns)}" if self.columns else f"combinations of {_list(self.compared)}"
-            rows = f"{self.added:,} published row(s) show {what}"
+            rows = f"{plural(self.added, 'published row')} with {what}"
             cautions.append(f"{rows} that the original does not have{where}, or not so often")
         if self.lost > self.added:
-            cautions.append(f"{self.lost:,} row(s) that the recoding publishes are missing from published classes")
+            cautions.append(f"{plural(self.lost, 'row')} that the recoding publishes missing from published classes")
         if self.unknown:
             cautions.append(f"the original has no column {_list(self.unknown)}, which the release shows")
         if self.whole:
@@ -304,7 +304,7 @@ class Evidence:
         if others.several and not model.traits.absorbing:
             raise InputError(
                 f"the people of the population cannot be assigned to one class each: {others.several:,} "
-                "combination(s) of their values match several published classes",
+                "combinations of their values match several published classes",
                 hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
             )
         same = np.arange(len(classes), dtype=np.int32)
@@ -329,7 +329,8 @@ class Evidence:
             if self.compared is not None and not self.compared.matches:
                 return own  # a verdict of its own says so
             raise UnseenValueError(
-                f"column {key[0]!r} shows {int((codes < 0).sum())} distinct value(s) that the original does not have",
+                f"column {key[0]!r} shows {plural(int((codes < 0).sum()), 'distinct value')} that the original does "
+                "not have",
                 hint="check that this is the original of this release",
                 column=key[0],
             )

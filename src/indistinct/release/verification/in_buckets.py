@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from indistinct.figures import plural
 from indistinct.frequencies.slices import Links, Slice
 from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, Key
@@ -94,7 +95,8 @@ class EvidenceInBuckets(Evidence):
         for names, rows in self.by_slice.rejoined().items():
             listed = ", ".join(map(repr, names))
             warnings.append(
-                f"{rows:,} row(s) have a value of {listed} like no other in their bucket: readers can put together the "
+                f"{plural(rows, 'row')} with a value of {listed} like no other in their bucket: readers can put "
+                "together the "
                 "columns that share it, which are no secret of these rows then"
             )
         return warnings

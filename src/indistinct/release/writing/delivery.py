@@ -100,7 +100,7 @@ def _compare(target: Remote, file: Path) -> None:
             sent.update(block)
     with file.open("rb") as here:
         if hashlib.file_digest(here, "sha256").hexdigest() != sent.hexdigest():
-            raise OutputError(f"{file.name} is not there what was sent", hint="nothing was published; try again")
+            raise OutputError(f"{file.name} does not hold what was sent", hint="nothing was published; try again")
 
 
 @contextmanager

@@ -198,7 +198,8 @@ def _text(name: str, texts: list[str | None], program: Program) -> _LabeledColum
     blank = {text for text in present if not (text.rstrip(" ") if program.trims else text)}
     if blank:
         raise OutputError(
-            f"column {name!r} has {'empty' if '' in blank else 'blank'} texts, which {program.name} cannot tell from "
+            f"column {name!r} has {'empty' if '' in blank else 'blank'} texts, which {program.name} cannot "
+            "distinguish from "
             "missing ones",
             hint="let an empty text be missing, or write Parquet",
         )

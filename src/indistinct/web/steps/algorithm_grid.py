@@ -8,7 +8,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
 from indistinct.models.k_anonymity import sizes_asked, with_size
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 from indistinct.web import parts
 from indistinct.web.following import take_change
 from indistinct.web.frame import Screen

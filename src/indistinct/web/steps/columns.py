@@ -41,7 +41,7 @@ DOUBT = (
 )
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
-    Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
+    Role.PERSON: "identifies people who have several rows: dropped, and people are counted",
     Role.QUASI: "others may know it: made coarser until no person can be singled out",
     Role.SENSITIVE: "must not be learned about a person: published unmodified, and protected by a promise",
     Role.INSENSITIVE: "neither: published unmodified",
@@ -52,7 +52,7 @@ CALLED = {Role.QUASI: "quasi-identifier"}
 # What a list of roles shows; it is narrow.
 SHORT = {
     Role.IDENTIFIER: "points at a person",
-    Role.PERSON: "tells people apart",
+    Role.PERSON: "identifies people",
     Role.QUASI: "others may know it",
     Role.SENSITIVE: "must not be learnt",
     Role.INSENSITIVE: "neither",

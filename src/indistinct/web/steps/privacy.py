@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from indistinct.budget import UNITS, Budget, parse_budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import PROFILES, Profile, limits_in_words, parse_profile
 from indistinct.figures import number
@@ -17,7 +16,8 @@ from indistinct.models.base import MODEL_GROUPS
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.models.words import promise_for_one, words_of
 from indistinct.parameters import labels_of, starts_of
-from indistinct.spelling import arguments_of
+from indistinct.suppression_limit import UNITS, Budget, parse_budget
+from indistinct.text_form import arguments_of
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.files import allowed_path

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.budget import Budget
 from indistinct.errors import Feasible
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
 from indistinct.models import Model
 from indistinct.models.k_anonymity import sizes_asked, with_size
-from indistinct.spelling import arguments_of
+from indistinct.suppression_limit import Budget
+from indistinct.text_form import arguments_of
 from indistinct.web.findings import Remedy
 from indistinct.web.worker import TaskError
 

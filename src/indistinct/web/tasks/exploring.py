@@ -31,8 +31,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
-from indistinct.spelling import arguments_of, spell
 from indistinct.tables import Table
+from indistinct.text_form import arguments_of, spell
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.classes import Sorted, as_text, by_class, sorted_rows
 from indistinct.web.tasks.searching import losses_of
@@ -78,7 +78,7 @@ def explored_job(policy: Policy) -> Policy | None:
 def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     """Return every node of the lattice of a policy; one of more than `most` nodes is refused."""
     if policy.model is None:
-        raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
+        raise ParameterError("no privacy model is chosen yet", hint="choose a model in the step Privacy")
     desk.enter("reading")
     table = table_of(desk, policy)
     desk.enter(TRYING)

@@ -137,7 +137,7 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
         table_path = policy.source
         if not isinstance(table_path, Path):
             raise PolicyError(
-                "the policy reads a table of a database, and the page reads files",
+                "the policy reads a table of a database, and the web app reads files",
                 hint="run it on the command line with `indistinct anonymize`, or save the table in a file",
             )
         if not allowed.has(table_path) or not (table_path.is_file() or kind_of_lake(table_path)):

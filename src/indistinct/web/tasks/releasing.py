@@ -71,7 +71,7 @@ def prepare(
     verdict = verify_files(desk, policy, files)
     if not verdict["holds"]:
         raise VerificationError(
-            "the published file does not keep its promise, so that there is nothing to take",
+            "the published file does not satisfy its privacy guarantee, so it cannot be downloaded",
             hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.4)

@@ -110,7 +110,9 @@ def _check_paths(document: Mapping[str, Any], base: Path, allowed: Allowed) -> N
     """Raise `PolicyError` for a file that may not be read, before any is."""
     tables = document.get("tables")
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
-        raise PolicyError("this is no policy of several tables", hint="it has a section [tables.NAME] for each table")
+        raise PolicyError(
+            "this is not a policy of several tables", hint="it has a section [tables.NAME] for each table"
+        )
     for name, table in tables.items():
         columns = table.get("columns")
         for column, given in (columns if isinstance(columns, dict) else {}).items():
@@ -153,7 +155,7 @@ def judge_tables(desk: Desk, policy: LinkedPolicy, folder: Path, policy_text: st
         made = report_folder(folder, policy)
     if not made.holds:
         raise VerificationError(
-            "the published files do not keep their promise, so that there is nothing to take",
+            "the published files do not satisfy their privacy guarantee, so they cannot be downloaded",
             hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.9)

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import AnyBudget
 from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError, did_you_mean
 from indistinct.evaluation.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
 from indistinct.evaluation.measure.learning.features import (
@@ -50,9 +49,10 @@ from indistinct.models import Model
 from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, require_schema
-from indistinct.spelling import spell
+from indistinct.suppression_limit import AnyBudget
 from indistinct.tables.domain import Domain
 from indistinct.tables.opening import open_table
+from indistinct.text_form import spell
 from indistinct.view.cover import Cover, cover_of_codes
 from indistinct.view.value import ShownColumn, View, unmodified
 

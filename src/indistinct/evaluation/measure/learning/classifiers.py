@@ -14,7 +14,7 @@ from indistinct.errors import MissingExtraError
 from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Number, Parameter, Whole, WithDocumentedParameters, check_parameters
-from indistinct.spelling import parse
+from indistinct.text_form import parse
 
 ABOVE_0 = Number("above 0", low=math.ulp(0.0))
 

@@ -6,7 +6,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import PROFILES, Profile, models_asked_by
 from indistinct.figures import percent, plural
@@ -18,6 +17,7 @@ from indistinct.models import AverageRisk
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
 from indistinct.schema import Schema
+from indistinct.suppression_limit import parse_budget
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
@@ -200,7 +200,7 @@ def _share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ParameterError("this is no share", hint="a number from 0 to 1, such as 0.3") from None
+        raise ParameterError("this is not a share", hint="a number from 0 to 1, such as 0.3") from None
 
 
 def _calendar(screen: Screen, policy: LinkedPolicy) -> None:
@@ -235,4 +235,4 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise ParameterError("this is no day", hint="year-month-day, such as 2024-12-31") from None
+        raise ParameterError("this is not a day", hint="year-month-day, such as 2024-12-31") from None

@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
-from indistinct.algorithms.partition.optimal_cuts import least_squares
+from indistinct.algorithms.partition.single_dimensional_optimal import least_squares
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes, Mask, starts_of

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from indistinct.as_json import AsJson
+from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.schema import Schema
@@ -159,7 +160,7 @@ def _ages(table: ShownTable) -> PracticeFinding:
     for name in known:
         texts = [text for text in table.domains[name].texts() if text is not None]
         most = max(most, sum(any(float(n) > OLDEST for n in _NUMBERS.findall(text)) for text in texts))
-    note = f"{most} distinct value(s) of {', '.join(map(repr, known))} speak of ages over {OLDEST}"
+    note = f"{plural(most, 'distinct value')} of {', '.join(map(repr, known))} with ages over {OLDEST}"
     return PracticeFinding(rule, asks, _status(most <= 1), SAFE_HARBOR, float(most), note)
 
 
@@ -175,9 +176,9 @@ def _areas(table: ShownTable) -> PracticeFinding:
     finer = sum(sum(mark.isdigit() for mark in text) > ZIP_DIGITS for text in texts)
     which = ", ".join(map(repr, known))
     if finer:
-        note = f"{finer} distinct value(s) of {which} show more than three digits"
+        note = f"{plural(finer, 'distinct value')} of {which} with more than three digits"
         return PracticeFinding(rule, asks, "failed", SAFE_HARBOR, float(finer), note)
-    note = f"{which} show(s) three digits or fewer; compare the areas with the census, which is not at hand"
+    note = f"three digits or fewer in {which}; compare the areas with the census, which is not at hand"
     return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, 0.0, note)
 
 
@@ -189,7 +190,7 @@ def _dates(table: ShownTable) -> PracticeFinding:
         texts = domain.texts() if domain.kind is Kind.TEXT else ()
         if any(text is not None and _DAYS.search(text) for text in texts):
             dated.append(name)
-    note = f"{', '.join(map(repr, dated))} show(s) dates" if dated else "judged by kinds of columns and by labels"
+    note = f"dates in {', '.join(map(repr, dated))}" if dated else "judged by kinds of columns and by labels"
     return PracticeFinding(rule, asks, _status(not dated), SAFE_HARBOR, float(len(dated)), note)
 
 

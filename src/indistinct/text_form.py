@@ -64,7 +64,12 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
-        near = _with_number(text, known) or _with_parameter(text, known) or _of_family(name, rest, known)
+        near = (
+            _with_blank(text, known)
+            or _with_number(text, known)
+            or _with_parameter(text, known)
+            or _of_family(name, rest, known)
+        )
         near = near or did_you_mean(name, known)
         raise ParameterError(f"there is no {what} {name!r}", hint=near or f"known: {', '.join(sorted(known))}")
     kind: Any = known[name]
@@ -98,6 +103,12 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         raise ParameterError(f"{what} {name!r} needs {which} {', '.join(absent)}", hint=f"{verb} {name}:{example}")
     made: T = kind(**given)
     return made
+
+
+def _with_blank(text: str, known: Mapping[str, type[Any]]) -> str | None:
+    """Return a hint for a name and its parameters with a blank between them in place of a colon."""
+    name, _, rest = text.strip().partition(" ")
+    return f"write {name}:{rest.strip().replace(' ', ',')}" if name in known and "=" in rest else None
 
 
 def parse_field(text: str, kind: type[Any], field: str, *, what: str) -> Any:
@@ -174,7 +185,7 @@ def split_specs(text: str) -> list[str]:
             specs.append(piece)
         elif not specs or ":" not in specs[-1]:
             before = f"{specs[-1]}:" if specs else "name:"
-            raise ParameterError(f"the parameter {piece!r} follows no name", hint=f"write {before}{piece}")
+            raise ParameterError(f"the parameter {piece!r} comes before any name", hint=f"write {before}{piece}")
         else:
             specs[-1] += f",{piece}"
     return specs
