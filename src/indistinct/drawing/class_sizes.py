@@ -180,7 +180,7 @@ def draw_risks(bars: Bars, *, limits: Sequence[float | None]) -> str:
 
 
 def _sides(bars: Bars) -> tuple[str, ...]:
-    """Return the sides of which something is known."""
+    """Return the sides that have figures."""
     return SIDES if any(before is not None for _, before, _ in bars) else SIDES[1:]
 
 

@@ -26,7 +26,7 @@ from indistinct.schema import Schema
 
 NEARLY_ALL = 0.5
 """From this share on, a sensitive column in which members have a value of their own points at most of them."""
-NAMED = 3
+MAX_COLUMN_SETS_NAMED = 3
 """Sets of columns that a verdict names."""
 MAX_WARNINGS = 3
 """With more warnings a release does not simply pass: they are things to decide."""
@@ -67,7 +67,7 @@ class Figures:
     there are. `identifying` has the columns whose values look like free text, names or numbers of people, and what
     they look like; None where values were not looked at. `uniques` are members who are alone in their class, None
     where they were not counted. `promise` is what the certificate says, None without one. `several` are people in
-    several classes, None where people are not counted. `subsets` are promises on sets of quasi-identifiers, where
+    several classes, None where people are not counted. `subsets` are guarantees on sets of quasi-identifiers, where
     none is made of all of them together. `checks` of the file fail although every model is satisfied.
     """
 
@@ -342,7 +342,7 @@ def _judge_subsets(figures: Figures) -> list[Line]:
 def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge the smallest class: one of a single member protects no person, whatever k was asked for.
 
-    Where sets of quasi-identifiers are promised, all of them together were left open on purpose: that is a warning,
+    Where sets of quasi-identifiers are guaranteed, all of them together were left open on purpose: that is a warning,
     unless a profile limits how many may be alone.
     """
     if not figures.members:
@@ -380,13 +380,13 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
         **({"with_class": 1} if _needs_class(figures, published) else {}),
         **roles_kept,
     }
-    # The first line speaks of all columns together already.
+    # The first line is already about all columns together.
     sets = [
         (key, alone)
         for key, alone in published.by_columns.items()
         if without_class(key) != published.columns or alone < published.least
     ]
-    sets = sets[:NAMED] if state in ("failed", "warning") else []
+    sets = sets[:MAX_COLUMN_SETS_NAMED] if state in ("failed", "warning") else []
     return [
         Line("published-columns", state, published.columns, numbers, published.unit),
         *(

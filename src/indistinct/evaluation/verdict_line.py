@@ -16,12 +16,12 @@ Kind = Literal[
 ]  # fmt: skip
 Remedy = Literal["quasi-identifier", "coarsen", "drop"]
 WEAK = 3
-"""Classes of fewer members protect hardly anybody."""
+"""Classes with fewer members give little protection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state.
+    """One finding of a verdict: its kind, columns or attack, numbers and state.
 
     `figure` is what a limit of a profile is about, and `holds` what the values of a column look like. `checks` of the
     file fail where every model is satisfied. A line without `numbers` is worded without figures.

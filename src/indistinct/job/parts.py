@@ -1,6 +1,6 @@
 """The search for a recoding where the cells of a table do not fit in memory: strict Mondrian, round by round over rows.
 
-What comes of it is what counting and searching in memory give: a recoding, and what was counted, with one cell for
+The result is that of counting and searching in memory: a recoding, and what was counted, with one cell for
 every class in place of those of the table.
 """
 

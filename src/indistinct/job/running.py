@@ -61,7 +61,7 @@ COUNTERS = ("checks", "scans", "rollups", "merges")
 def run_job(job: Job) -> Release:
     """Return the release of a job, verified on the published rows.
 
-    Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not keep its promise.
+    Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not satisfy its guarantee.
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))

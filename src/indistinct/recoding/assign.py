@@ -37,7 +37,7 @@ from indistinct.schema import BUCKET, COUNT, Schema
 def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | None = None) -> Assignment:
     """Assign cells to the classes of a recoding; the codes of both are those of the recoding's domains.
 
-    Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
+    Raises `UnseenValueError` for a vector that the recoding does not cover; no raw value is ever passed through.
     `without` marks cells that are suppressed, whatever the recoding says of them.
     """
     check_recoding(recoding)
@@ -295,7 +295,7 @@ def bucket_layout(
 ) -> Layout:
     """Return the table or tables of a recoding into buckets, by what it publishes of a bucket.
 
-    `generalized` has, for each recoding of a slice, its classes and where each cell stands among its own cells.
+    `generalized` has, for each recoding of a slice, its classes and the index of each cell among its own cells.
     """
     schema = recoding.schema or Schema(quasi=recoding.names)
     structure = Buckets(

@@ -285,7 +285,7 @@ class ByRow(Recoding):
     """Rows of equal vectors may part: piece `i` sends `counts[i]` rows of cell `cells[i]` to class `class_ids[i]`.
 
     Pieces ascend by cell. `joint` (or None) is the code of the sensitive values that a piece's rows have. Such a
-    recoding speaks of the rows of one table and fits no other.
+    recoding is about the rows of one table and fits no other.
     """
 
     vectors: Codes
@@ -315,7 +315,7 @@ class ByBucket(Recoding):
     each slice is permuted on its own. `generalized` recodes the attributes of some slices first, by class of the slice.
     `form` says what is published: one table with a bucket column (sliced), a further table of the sensitive values
     (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above 1 /
-    `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
+    `l`, and a bucket has at least `size` rows. Such a recoding is about the rows of one table and fits no other.
     """
 
     domains: tuple[Domain, ...]

@@ -135,7 +135,7 @@ class OutputTable:
 class Layout:
     """The tables of a release by name, and the roles of the columns of the first.
 
-    `in_source_order` says that columns stand where they stood in the original. `structure` says whether links between
+    `in_source_order` says that columns have the order of the original. `structure` says whether links between
     columns are broken inside buckets.
     """
 

@@ -1,6 +1,6 @@
 """Whether a recoding is consistent: every array has the shape, the type and the range that its kind asks for.
 
-Recodings come from files that anybody may have written, and from Python. The loops that assign cells and move rows
+Recodings come from untrusted files, and from Python. The loops that assign cells and move rows
 trust their arrays, so that every recoding is checked first, in time that is linear in its size.
 """
 

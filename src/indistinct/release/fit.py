@@ -1,4 +1,4 @@
-"""Fitting a recoding to another table: what it covers, which classes keep the promise, and what would repair the rest.
+"""Fitting a recoding to another table: what it covers, which classes satisfy the model, and what would repair the rest.
 
 Nothing here publishes: the result is an assignment for the one pipeline, in which rows that cannot be published are
 suppressed, within a budget.
@@ -30,8 +30,8 @@ from indistinct.recoding.outputs import Assignment
 class Fit:
     """A table in the codes of a recoding that covers its values as far as it can, and what the recoding makes of it.
 
-    `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value of which no
-    published one is true, and `combinations` the rows whose values are known, but not in this combination. `values` are
+    `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value that no
+    published one covers, and `combinations` the rows whose values are known, but not in this combination. `values` are
     those that are not covered. `fresh` has, by column, the rows with a value that is new and covered.
     """
 
@@ -88,7 +88,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repair:
-    """What a release needs so that its promise holds: classes to suppress, and how many rows or people lose by it.
+    """What a release needs to satisfy its model: classes to suppress, and how many rows or people lose by it.
 
     `assignment` is None where no class would be left.
     """

@@ -264,7 +264,7 @@ def _blanks(strangers: Sequence[str]) -> str:
 def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
     """Return a warning for each column of text that a model orders as text.
 
-    Raises where most of the texts begin with a digit: 9 would come after 10, and the promise would not be true.
+    Raises where most of the texts begin with a digit: 9 would come after 10, and the guarantee would not be true.
     """
     notes = []
     for (name,) in model.ordered:

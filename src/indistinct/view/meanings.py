@@ -247,7 +247,7 @@ def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missin
 
 
 def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
-    """Return the values between two ends, each of which may be open; `missing` is one of none, some, all."""
+    """Return the values between two ends, which may be open; `missing` is one of none, some, all."""
     column, absent = vocabulary.column, _MISSING[missing]
     if absent and not column.domain.missing:
         return None

@@ -20,7 +20,7 @@ __all__ = ["Own", "keep_names", "preferred_language", "speak", "translate"]
 ATTRIBUTES = frozenset({"aria_label", "label", "placeholder", "data_refused", "data_lost", "data_ended"})
 """The properties of an element, in addition to its text, that people read."""
 NAMES = {"en": "English", "de": "Deutsch"}
-"""Each language as the people who speak it call it."""
+"""The name of each language in that language."""
 DAY = len("2024-12-31")
 _SPOKEN: WeakKeyDictionary[Client, Translation] = WeakKeyDictionary()
 

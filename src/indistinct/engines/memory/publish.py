@@ -126,7 +126,7 @@ def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 class Run:
     """Classes in the order in which they are published: `shown[i]` comes `i`-th; class `c` begins at `begins[c]`.
 
-    They may be a part of all classes, of which `before` come earlier.
+    They may be a part of all classes; `before` classes come earlier.
     """
 
     shown: Codes

@@ -90,7 +90,7 @@ def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> 
     """Let workers write files next to a folder, move the successful ones into it, and return the number of rows.
 
     `run` returns the frame of the workers' reports about the files that they write to a folder, with the columns
-    `written`. A task that was given up may continue writing for a while, in a folder that is not read.
+    `written`. An abandoned task may continue writing for a while, in a folder that is not read.
     """
     attempts = path.with_name("attempts")
     attempts.mkdir()

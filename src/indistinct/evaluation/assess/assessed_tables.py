@@ -234,7 +234,7 @@ def published_table(
 ) -> AssessedTable:
     """Return a published file, with its original where that is given; raise if it is no release of that.
 
-    `recoding` and what it promised say where people went if labels do not.
+    `recoding` and its guarantee assign people to classes if labels do not.
     """
     source = published.main
     original, whole = (None, None) if before is None else (before.source, before.evidence.counted)
@@ -278,7 +278,7 @@ def bucket_table(
 def appearance_notes(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str] = ()) -> tuple[str, ...]:
     """Return warnings about columns: those without a role, and identifiers in a published table.
 
-    Columns that are said to show `pseudonyms` are identifiers unless their values look like some.
+    Columns declared as `pseudonyms` are identifiers unless their values look like some.
     """
     shows = _appearance(table, weights=weights, pseudonyms=pseudonyms)
     return (shows if table.published else replace(shows, identifiers=())).warnings

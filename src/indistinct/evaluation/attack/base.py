@@ -38,7 +38,7 @@ from indistinct.schema import Schema
 from indistinct.suppression_limit import NO_BUDGET, Budget
 
 # Deviations within which a normal estimate lies in 95 % of cases.
-DEVIATIONS = 1.959963984540054
+DEVIATIONS_OF_95_PERCENT = 1.959963984540054
 
 Interval = tuple[float, float]
 
@@ -51,9 +51,9 @@ def wilson(successes: float, attempts: int) -> Interval:
     """
     if attempts <= 0:
         return (0.0, 1.0)
-    share, square = successes / attempts, DEVIATIONS**2
+    share, square = successes / attempts, DEVIATIONS_OF_95_PERCENT**2
     middle = (share + square / (2 * attempts)) / (1 + square / attempts)
-    spread = DEVIATIONS * math.sqrt(share * (1 - share) / attempts + square / (4 * attempts**2))
+    spread = DEVIATIONS_OF_95_PERCENT * math.sqrt(share * (1 - share) / attempts + square / (4 * attempts**2))
     half = spread / (1 + square / attempts)
     return (max(middle - half, 0.0) if share > 0 else 0.0, min(middle + half, 1.0) if share < 1 else 1.0)
 

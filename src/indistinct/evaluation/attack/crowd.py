@@ -62,9 +62,9 @@ class Crowd:
 
 
 def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
-    """Return the quasi-identifiers over the values of every table at hand.
+    """Return the quasi-identifiers, each with one domain of the values of all given tables.
 
-    Values that a hierarchy does not know are left out: no published label can cover them.
+    Values that a hierarchy does not cover are omitted: no published label can cover them.
     """
     return target.once("columns", lambda: _columns(target))
 

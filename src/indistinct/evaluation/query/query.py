@@ -1,6 +1,6 @@
 """Ask a release: what it answers to a query, and how far the answers to a workload are off.
 
-A release, a file or any table is opened for the columns that are asked about, with what is known of its original.
+A release, a file or any table is opened for the columns that are asked about, with the known facts about its original.
 """
 
 import math
@@ -152,10 +152,10 @@ UNKNOWN_SUPPRESSION = "how many rows were suppressed is unknown: bounds hold for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryContext:
-    """What is known besides the published tables: values before publishing, hierarchies, suppressed rows.
+    """Knowledge beyond the published tables: values before publishing, hierarchies, suppressed rows.
 
-    `columns` are those of which the original values are known, and `limits` the ends of others. `forms` are those of
-    numbers. `recoded` are those that a recoding speaks of: one that was found on another table may publish values that
+    `columns` are those with known original values, and `limits` the ends of others. `forms` are those of
+    numbers. `recoded` are the columns of a recoding: one that was found on another table may publish values that
     the original does not have. `searched` is the algorithm whose search on this original the certificate names.
     """
 
@@ -170,7 +170,7 @@ class QueryContext:
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
-    """Return the rows of a release with the queried columns, and what is known of its original."""
+    """Return the rows of a release with the queried columns, and the known facts about its original."""
     about = _background_of(published)
     if published.raw is not None:
         about = _with_original(about, published, queries)

@@ -22,7 +22,7 @@ from indistinct.web.tasks.usefulness import answerable
 from indistinct.web.worker import TaskError
 
 ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"
-DRAWN = 3
+COLUMNS_DRAWN_AT_FIRST = 3
 """Columns that are drawn after a search."""
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
@@ -75,7 +75,7 @@ async def draw_rows(screen: Screen) -> None:
 
 
 def rows_html(shown: dict[str, Any]) -> str:
-    """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
+    """Return a page of rows as a table: every second class is shaded, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
@@ -110,7 +110,7 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
     Columns that are lost wholly come last. Where no column loses anything, as in buckets, there is nothing to compare.
     """
     policy = screen.session.rests_on(RELEASED)
-    losses = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))[:DRAWN]
+    losses = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))[:COLUMNS_DRAWN_AT_FIRST]
     if policy is None or not losses:
         return
     parts.heading("Before and after")

@@ -42,7 +42,7 @@ TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 NOTES, FORM, WAITING, SHEETS = "notes", "form", "waiting", "sheets"
 """Under these names a session keeps the notes on each column, how the file is written, a
-policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
+policy whose table must still be uploaded, and a workbook whose sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
 TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
 """Under these names a session keeps why several tables are linked so, and which were left out; and how they are called

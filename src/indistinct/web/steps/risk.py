@@ -44,7 +44,7 @@ BESIDE = {
     "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
     "earlier": ("Another release", "A published table about some of the same people."),
 }
-NINE = 0.09
+LIMIT_OF_NINE_PERCENT = 0.09
 ROUNDED = (
     "A class of 11 has a risk of 1/11 = 0.0909: strictly above 0.09, and enough where the limit is read as rounded, as "
     "in practice. Classes of 12 are on the safe side."
@@ -174,7 +174,11 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
 def _nearly(gate: Any) -> str | None:
     """Return the explanation of classes of 11 that miss a limit of 0.09, else None."""
     failed = [line for line in gate["lines"] if not line["passed"]]
-    missed = [each for each in failed if each["limit"] == NINE and each["value"] and round(each["value"], 2) == NINE]
+    missed = [
+        each
+        for each in failed
+        if each["limit"] == LIMIT_OF_NINE_PERCENT and each["value"] and round(each["value"], 2) == LIMIT_OF_NINE_PERCENT
+    ]
     return ROUNDED if missed and len(missed) == len(failed) else None
 
 

@@ -22,7 +22,7 @@ SOME_ROWS = "Some rows, before → after"
 MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
 ON_PAGE = 15
 # The longest front that is listed whole.
-LISTED = 40
+MAX_NODES_LISTED = 40
 
 
 async def draw_lattice_view(screen: Screen) -> None:
@@ -160,7 +160,7 @@ def _draw_front(screen: Screen, explored: Explored, metric: str) -> None:
     better = "lower" if explored.lattice.goals[metric] == "min" else "higher"
     picture = draw_front(spots, explored.places[metric], cost=metric, better=better, share=metric in SHARES)
     pickable(picture, _look(screen), name="lattice-front", classes="plot")
-    _node_table(screen, explored.lattice, front[:LISTED], "The best trade-offs", name="front-table")
+    _node_table(screen, explored.lattice, front[:MAX_NODES_LISTED], "The best trade-offs", name="front-table")
 
 
 def in_words(exploration: Exploration, row: Row, metric: str) -> str:

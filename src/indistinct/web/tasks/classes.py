@@ -150,7 +150,7 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
     """Return the rows of a table sorted by the classes of a recoding."""
     schema, model = promise_of(recoding, None)
     keys: tuple[Key, ...] = ((PERSON,),) if schema.person else ()
-    if recoding.splits_by_sensitive:  # its pieces speak of what the search had counted
+    if recoding.splits_by_sensitive:  # its pieces refer to the counts of the search
         extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
         keys = tuple(dict.fromkeys([*recoding.counted_keys, *model.table_keys, *extra]))
     source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)

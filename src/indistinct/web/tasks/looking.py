@@ -67,7 +67,7 @@ class MissingTable:
 
 @dataclass(frozen=True, slots=True)
 class Sheets:
-    """A workbook has several sheets with cells: their names, of which one must be chosen."""
+    """The names of a workbook's sheets with cells: one must be chosen."""
 
     names: tuple[str, ...]
 
