@@ -43,8 +43,8 @@ def compare_with_originals(
 ) -> LinkedCheck:
     """Return whether published tables can be a release of the originals.
 
-    `levels` has the level of each generalized column of each table, as the certificate tells them; that of a list column
-    is one of the people table.
+    `levels` has the level of each generalized column of each table, as the certificate tells them; a list column is one
+    of the people table.
     """
     policy = opened.policy
     owners = owners_of(policy, tables)
