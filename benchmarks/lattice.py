@@ -14,7 +14,6 @@ from indistinct.algorithms.full_domain.incognito import Incognito
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import objective_of
 from indistinct.algorithms.full_domain.optimal import Optimal, survey_lattice
-from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.errors import InputError
 from indistinct.frequencies.count import Request
@@ -22,6 +21,7 @@ from indistinct.metrics import parse_metric
 from indistinct.models import Model
 from indistinct.recoding.columns import columns_of
 from indistinct.samples import census_hierarchies
+from indistinct.suppression_limit import Budget
 from indistinct_papers.adult import ADULT_QUASI, adult_hierarchies, load_adult, load_adult_arx
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.explanation import Proof
-from indistinct.algorithms.partition.greedy_cuts import find_greedy_cuts
 from indistinct.algorithms.partition.layout import ranks_of
-from indistinct.algorithms.partition.optimal_cuts import CutSearch, CutSpace, find_optimal_cuts
+from indistinct.algorithms.partition.single_dimensional_greedy import find_greedy_cuts
+from indistinct.algorithms.partition.single_dimensional_optimal import CutSearch, CutSpace, find_optimal_cuts
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.machine.arrays import starts_of

@@ -14,7 +14,7 @@ import re
 import sys
 import textwrap
 import types
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -44,9 +44,9 @@ from indistinct.release.published import Published
 from indistinct.release.writing.formats import FORMATS
 from indistinct.samples import GENERATORS
 from indistinct.settings import SETTINGS, TABLES, Setting, settings_of
-from indistinct.spelling import spell
 from indistinct.tables.several import ARROW, DELIMITED, PARQUET
 from indistinct.testing.checks import MODEL_EXAMPLES
+from indistinct.text_form import spell
 from indistinct_papers import REPRODUCTIONS
 from indistinct_papers.command import app as papers
 from indistinct_papers.examples import ADULT_EXAMPLE, reproduce_examples
@@ -59,8 +59,10 @@ FILLED_IN = "…"
 PARAMETER_COLUMNS = ("parameter", "meaning", "value", "default")
 # An alternative that depends on the run is one of a few texts.
 EITHER = " / "
+# A function that returns more texts than this is shown by the first of them.
+MAX_ALTERNATIVES = 3
 # Signs that Markdown or HTML would read as marks.
-MARKS = re.compile(r"([\\`*_\[\]<>])")
+MARKS = re.compile(r"([\\`*_\[\]])")
 
 
 def pages() -> dict[str, str]:
@@ -152,10 +154,18 @@ def _setting_row(setting: Setting) -> tuple[str, str, str, str, str]:
     function, _, parameter = (setting.python or "").partition(".")
     return (
         f"`{setting.own_key}`",
-        setting.kind.words,
+        _choices_of(setting) or setting.kind.words,
         setting.flag_help.removesuffix(" Repeatable.") if setting.key is None else setting.policy_help,
         f"`{setting.option}`" if setting.flag else "",
         f"`ind.{function}({parameter}=…)`" if function else "",
+    )
+
+
+def _choices_of(setting: Setting) -> str:
+    """Return the words among which a text is chosen; empty where any text will do."""
+    words = (setting.metavar or "").split("|")
+    return (
+        " or ".join(f'`"{each}"`' for each in words) if all(each.islower() and each.isalpha() for each in words) else ""
     )
 
 
@@ -170,7 +180,9 @@ def _metrics_page() -> str:
     parts = [
         "`ind.measure(release)` gives every metric that needs no parameter of its own, such as "
         '`ind.measure(release)["gcp"]`; name others in its second argument: `ind.measure(release, ["loss", "iloss"])`. '
-        "[Theory](../theory/metrics.md) has the definitions."
+        "[Theory](../theory/metrics.md) has the definitions.",
+        "To compare releases read `gcp` first: the mean width of published values. A metric is *monotone* if merging "
+        "classes never gives a better value, which searches use to skip what cannot be better.",
     ]
     rows = [(f"`{name}`", kind.meaning, BETTER[kind.goal], _range(kind.bounds)) for name, kind in METRICS.items()]
     parts += [_table(("metric", "what it is", "better", "values"), rows)]
@@ -303,12 +315,16 @@ def _hierarchies_page() -> str:
     for key, kind in KINDS.items():
         builder = getattr(Hierarchy, kind.builder)
         own = {*kind.options, *(field.name for field in fields(kind.kind)[:1])}  # type: ignore[arg-type]
-        declared = [(f"`{name}`", each.meaning) for name, each in parameters_of(kind.kind).items() if name in own]
+        declared = [
+            (f"`{name}`", f"{each.label}. {each.meaning}")
+            for name, each in parameters_of(kind.kind).items()
+            if name in own
+        ]
         parts += [
             f"## `{key}`",
             f"{kind.title}. {kind.meaning} {_spelled(kind)}",
             _signature(f"Hierarchy.{kind.builder}", builder),
-            _doc(builder),
+            _doc(builder if kind.keyword is None else kind.kind),
             _table(("parameter", "meaning"), declared) if declared else "",
         ]
     return _page("Hierarchies", *filter(None, parts))
@@ -405,59 +421,105 @@ def error_messages(classes: Collection[str], source: Path = SOURCE) -> dict[str,
     Left out are messages that are made of nothing but what a run fills in.
     """
     messages: dict[str, set[Message]] = {name: set() for name in classes}
-    for path in sorted(source.rglob("*.py")):
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(source.rglob("*.py"))}
+    shared = _texts_by_name(trees.values(), _texts_by_name(trees.values()))
+    for path, tree in trees.items():
         if "testing" in path.relative_to(source).parts:
             continue
-        for name, message in _messages_of(ast.parse(path.read_text(encoding="utf-8")), classes):
+        for name, message in _messages_of(tree, classes, shared | _texts_by_name([tree], shared)):
             if re.search(r"[^\W\d_]{3}", message.text.replace(FILLED_IN, "")):
                 messages[name].add(message)
     return {name: sorted(each) for name, each in messages.items() if each}
 
 
+def _texts_by_name(
+    trees: Iterable[ast.Module | ast.FunctionDef], texts: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the texts that modules name: those of constants, and those that functions return, by their names.
+
+    `texts` are those that are known already. A name that has other texts in another module is left out.
+    """
+    found: dict[str, set[str]] = {}
+    for tree in trees:
+        for node in tree.body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found.setdefault(name, set()).add(_template(value, texts))
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    found.setdefault(name, set()).add(_template(value, texts))
+                case ast.FunctionDef(name=name) if isinstance(node.returns, ast.Name | ast.BinOp):
+                    found.setdefault(name, set()).add(EITHER.join(_returned(node, texts)))
+    return {name: text for name, (text, *others) in found.items() if not others and re.search(r"\w{3}", text)}
+
+
+def _returned(function: ast.FunctionDef, known: Mapping[str, str] | None) -> list[str]:
+    """Return the texts that a function returns, each once, without None."""
+    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
+    texts = (
+        _template(value, known) for value in values if not (isinstance(value, ast.Constant) and value.value is None)
+    )
+    return [text for text in dict.fromkeys(texts) if text.strip(FILLED_IN)][:MAX_ALTERNATIVES]
+
+
 def markdown(text: str) -> str:
     """Return a text in which Markdown finds no marks."""
-    return MARKS.sub(r"\\\1", text)
+    return MARKS.sub(r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _messages_of(tree: ast.AST, classes: Collection[str]) -> Iterator[tuple[str, Message]]:
-    for node in ast.walk(tree):
+def _messages_of(tree: ast.AST, classes: Collection[str], texts: Mapping[str, str]) -> Iterator[tuple[str, Message]]:
+    """Yield the messages of a module or function; `texts` are those of the names that it may use."""
+    for node in ast.iter_child_nodes(tree):
+        local = {**texts, **_texts_by_name([node], texts)} if isinstance(node, ast.FunctionDef) else texts
+        yield from _messages_of(node, classes, local)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == "MissingExtraError":
                 purpose = _template(_keywords(node).get("purpose"))
                 text = f"{purpose} needs the package {_template(message)}, which is not installed"
                 yield name, Message(text, f'pip install "indistinct[{_template(_keywords(node).get("extra"))}]"')
             case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name in classes:
-                yield name, Message(_template(message), _hint(node))
+                yield name, Message(_template(message, texts), _hint(node, texts))
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id=name), attr="of"), args=[owner, parameter, problem, *_]
             ) if name in classes:
-                text = f"`{_template(parameter)}` of {_template(owner)} {_template(problem)}"
-                yield name, Message(text, _hint(node))
+                text = f"`{_template(parameter)}` of {_template(owner)} {_template(problem, texts)}"
+                yield name, Message(text, _hint(node, texts))
 
 
 def _keywords(call: ast.Call) -> Mapping[str, ast.expr]:
     return {each.arg: each.value for each in call.keywords if each.arg is not None}
 
 
-def _hint(call: ast.Call) -> str:
+def _hint(call: ast.Call, texts: Mapping[str, str]) -> str:
     hint = _keywords(call).get("hint")
-    text = "" if hint is None or (isinstance(hint, ast.Constant) and hint.value is None) else _template(hint)
-    return text if text.strip(FILLED_IN + EITHER) else ""
+    text = "" if hint is None or (isinstance(hint, ast.Constant) and hint.value is None) else _template(hint, texts)
+    choices = [each for each in dict.fromkeys(text.split(EITHER)) if each.strip(FILLED_IN)]
+    return EITHER.join(choices)
 
 
-def _template(node: ast.expr | None) -> str:
-    """Return the text of an expression, with an ellipsis for each part that a run fills in."""
+def _template(node: ast.expr | None, texts: Mapping[str, str] | None = None) -> str:
+    """Return the text of an expression, with an ellipsis for each part that a run fills in.
+
+    `texts` are those of names: constants, and what functions return.
+    """
+    texts = texts or {}
     match node:
         case ast.Constant(value=str(text)):
             return " ".join(text.split("\n"))
         case ast.JoinedStr(values=parts):
-            return "".join(_template(part) if isinstance(part, ast.Constant) else FILLED_IN for part in parts)
+            return "".join(_template(part, texts) for part in parts)
+        case ast.FormattedValue(value=value):
+            named = _template(value, texts) if isinstance(value, ast.Name | ast.Call) else FILLED_IN
+            return named if EITHER not in named else FILLED_IN
+        case ast.Call(func=ast.Name(id="plural"), args=[_, ast.Constant(value=str(noun)), *several]):
+            return f"{FILLED_IN} {_template(several[0]) if several else noun + 's'}"
+        case ast.Call(func=ast.Name(id=name)) | ast.Name(id=name):
+            return texts.get(name, FILLED_IN)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _template(left) + _template(right)
+            return _template(left, texts) + _template(right, texts)
         case ast.IfExp(body=body, orelse=orelse):
-            return EITHER.join(dict.fromkeys([_template(body), _template(orelse)]))
+            return EITHER.join(dict.fromkeys([_template(body, texts), _template(orelse, texts)]))
         case ast.BoolOp(values=values):
-            return EITHER.join(dict.fromkeys(map(_template, values)))
+            return EITHER.join(dict.fromkeys(_template(value, texts) for value in values))
         case _:
             return FILLED_IN
 

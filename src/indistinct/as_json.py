@@ -23,8 +23,8 @@ class AsJson:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain JSON values; a number that is not finite becomes None."""
-        shown = self.in_json.split() or [each.name for each in fields(self)]  # type: ignore[arg-type]
-        named = [each.partition("=") for each in shown]
+        names = self.in_json.split() or [each.name for each in fields(self)]  # type: ignore[arg-type]
+        named = [each.partition("=") for each in names]
         return {name: to_plain(value_at(self, path) if path else getattr(self, name)) for name, _, path in named}
 
 

@@ -138,8 +138,8 @@ def hide_counts(text: str, units: Collection[str]) -> str:
     """Return a sentence without the counts of some units; counts of 0 are kept."""
     if not isinstance(text, Sentence):
         return text
-    shown = {name: _Count(count, hidden=bool(count) and unit_of(name) in units) for name, count in text.counts.items()}
-    return text.template.format(**shown)
+    counts = {name: _Count(count, hidden=bool(count) and unit_of(name) in units) for name, count in text.counts.items()}
+    return text.template.format(**counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +150,9 @@ class _Count:
     hidden: bool = False
 
     def __format__(self, words: str) -> str:
-        shown = HIDDEN if self.hidden else f"{self.count:,}"
+        text = HIDDEN if self.hidden else f"{self.count:,}"
         one, _, several = words.partition("|")
-        return f"{shown} {one if self.count == 1 and not self.hidden else several}" if words else shown
+        return f"{text} {one if self.count == 1 and not self.hidden else several}" if words else text
 
 
 def unit_of(name: str) -> str:

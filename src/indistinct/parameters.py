@@ -218,13 +218,13 @@ class Parameter:
 def parameters_of(kind: Any) -> dict[str, Parameter]:
     """Return the declared parameters of a class, by the names of their fields."""
     hints = get_type_hints(kind, include_extras=True)
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for field in fields(kind):
         hint = hints[field.name]
         for each in hint.__metadata__ if get_origin(hint) is Annotated else ():
             if isinstance(each, Parameter):
-                found[field.name] = each
-    return found
+                parameters[field.name] = each
+    return parameters
 
 
 class WithDocumentedParameters:
@@ -273,13 +273,13 @@ def _declared_in(kind: type) -> dict[str, Parameter]:
 @cache
 def constraints_of(kind: Any) -> tuple[tuple[str, Constraint, Parameter, bool], ...]:
     """Return the constraint of each field of a class, and whether it may be None."""
-    hints, found = get_type_hints(kind), []
+    hints, constraints = get_type_hints(kind), []
     optional = {field.name for field in fields(kind) if field.default is None}
     for name, parameter in parameters_of(kind).items():
         takes = parameter.takes or (Choice(get_args(hints[name])) if get_origin(hints[name]) is Literal else None)
         if takes is not None:
-            found.append((name, takes, parameter, name in optional))
-    return tuple(found)
+            constraints.append((name, takes, parameter, name in optional))
+    return tuple(constraints)
 
 
 def check_parameters(value: Any) -> None:

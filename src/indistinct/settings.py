@@ -173,10 +173,10 @@ def _role(name: str, words: str, key: str) -> Setting:
 
 
 ROLE_SETTINGS = (
-    _role("quasi", 'Quasi-identifiers: columns that others may know, which are generalized: a,b,c or "d,e".', "quasi"),
+    _role("quasi", 'Quasi-identifiers, which others may know; a release generalizes them: a,b,c or "d,e".', "quasi"),
     _role("sensitive", "Sensitive columns, whose values must not be learned about a person.", "sensitive"),
     _role("insensitive", "Columns that are published unmodified.", "insensitive"),
-    _role("identifier", "Direct identifiers, such as names, which are dropped.", "identifiers"),
+    _role("identifier", "Direct identifiers, such as names; a release drops them.", "identifiers"),
     _role("person", "Person ID, where a person has several rows: people are counted, not rows.", "person"),
     Setting(
         "role",
@@ -185,6 +185,7 @@ ROLE_SETTINGS = (
         "Roles",
         "columns.role",
         flag=False,
+        metavar="identifier|person|quasi|sensitive|insensitive",
     ),
     Setting("reason", TEXT, "Why the column has its role, for the report.", "Roles", "columns.reason", flag=False),
 )
@@ -202,7 +203,8 @@ PRIVACY_SETTINGS = (
     Setting(
         "suppression",
         LIMIT,
-        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'; 0 by default.",
+        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'; by default 0, "
+        "for apply that of the recoding.",
         "Privacy",
         "privacy.suppression",
         "suppression",
@@ -218,6 +220,7 @@ PRIVACY_SETTINGS = (
         "knows",
         "anonymize.knows",
         flag=False,
+        metavar="classes",
     ),
     Setting(
         "algorithm",
@@ -263,7 +266,7 @@ PRIVACY_SETTINGS = (
     _of_column("round", NUMBER, "Round numbers to multiples of this.", label="Round to multiples of"),
     _of_column("top", NUMBER, "Top-code: larger numbers are published as this one.", label="Top-code at"),
     _of_column("bottom", NUMBER, "Bottom-code: smaller numbers are published as this one.", label="Bottom-code at"),
-    _of_column("truncate", TEXT, "Truncate dates to a unit, such as month."),
+    _of_column("truncate", TEXT, "Truncate dates to a unit, such as month.", metavar="day|month|quarter|year"),
     _of_column("level", WHOLE, "Publish the column at this level of its hierarchy.", label="Level of its hierarchy"),
     _of_column("clear", TEXT_OR_TRUTH, 'Publish no values, or with "presence" whether there is one.'),
     Setting(
@@ -380,7 +383,7 @@ INPUT_SETTINGS = (
     _read(
         "nameless",
         TEXT,
-        "Drop columns without a name, or name them by their number.",
+        "Columns without a name: drop them, or name them by their number.",
         metavar="drop|name",
         label="Columns without a name",
     ),

@@ -123,13 +123,13 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         if self.protects_target_:  # its values are not used, but the recoding has a column of that name
             table = table.append_column(TARGET, pa.array(["any"] * table.num_rows, pa.string()))
         made = apply(self.recoding_, _with_rows(table), model=KAnonymity(1), engine="memory", suppression=0)
-        shown = made.table.sort_by(ROW).select(names)
-        columns = [self._column(shown[name], name) for name in names]
+        published = made.table.sort_by(ROW).select(names)
+        columns = [self._column(published[name], name) for name in names]
         if all(column.dtype.kind == "f" for column in columns):
             return np.column_stack(columns)
         objects = np.empty((table.num_rows, len(names)), dtype=object)
-        for place, column in enumerate(columns):
-            objects[:, place] = column
+        for index, column in enumerate(columns):
+            objects[:, index] = column
         return objects
 
     def __sklearn_tags__(self) -> Any:
@@ -149,7 +149,7 @@ class Anonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type
         names = [str(name) for name in getattr(self, "feature_names_in_", [f"x{i}" for i in range(checked.shape[1])])]
         if frame is not None and len(set(names)) == len(names):
             return pa.table({name: _array(np.asarray(frame[name])) for name in names})
-        return pa.table({name: _array(checked[:, place]) for place, name in enumerate(names)})
+        return pa.table({name: _array(checked[:, index]) for index, name in enumerate(names)})
 
     def _column(self, column: pa.ChunkedArray, name: str) -> Any:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type

@@ -162,7 +162,7 @@ def test_a_population_of_other_people(run, patients, roles, tmp_path):
         ("patients.pkl", b"\x80\x05\x95cos\nsystem\n", "a pickle"),
         ("patients.csv", b"\x80\x04\x95cos\nsystem\n", "a pickle"),
         ("patients.parquet", b"PARE" + bytes(range(200)) + b"PARE", "an encrypted Parquet file"),
-        ("patients.csv", b"Salted__" + bytes(range(200)), "encrypted by OpenSSL"),
+        ("patients.csv", b"Salted__" + bytes(range(200)), "that OpenSSL encrypted"),
         ("patients.csv", b"PK\x03\x04\x14\x00\x01\x00" + bytes(200), "which may be encrypted"),
         ("patients.csv.gpg", bytes(range(200)), "decrypt it first"),
     ],

@@ -111,7 +111,7 @@ class Case:
 
 CASES: dict[str, Case] = {
     "missing file": Case(1, lambda f: anonymize(f, str(f / "nope.csv")), "there is no file"),
-    "missing policy": Case(1, lambda f: ["anonymize", str(f / "nope.toml")], "cannot read the policy"),
+    "missing policy": Case(1, lambda f: ["anonymize", str(f / "nope.toml")], "there is no policy"),
     "missing recoding": Case(
         1,
         lambda f: ["apply", str(f / "no.json"), table(f), "-o", str(f / "out.csv")],
@@ -183,7 +183,7 @@ CASES: dict[str, Case] = {
     "missing hierarchy": Case(
         1,
         lambda f: anonymize(f, table(f), "--hierarchy", f"city={f / 'no.csv'}"),
-        "which a hierarchy names",
+        "the hierarchy of column",
     ),
     "hierarchy for no column": Case(1, lambda f: anonymize(f, table(f), "--hierarchy", "town=suppression"), "'town'"),
     "unknown kind of hierarchy": Case(
@@ -220,7 +220,7 @@ CASES: dict[str, Case] = {
     "importance below 0": Case(2, lambda f: anonymize(f, table(f), "--importance", "age=-1"), "above 0"),
     "importance that is no number": Case(2, lambda f: anonymize(f, table(f), "--importance", "age=x"), "a number"),
     "importance of a sensitive column": Case(
-        2, lambda f: anonymize(f, table(f), "--importance", "disease=2"), "no quasi-identifier"
+        2, lambda f: anonymize(f, table(f), "--importance", "disease=2"), "not a quasi-identifier"
     ),
     "a form of numbers that is none": Case(
         2, lambda f: anonymize(f, table(f), "--algorithm", "mondrian", "--numeric", "age=median"), "must be one of"
@@ -229,7 +229,7 @@ CASES: dict[str, Case] = {
     "a form of numbers for a sensitive column": Case(
         2,
         lambda f: anonymize(f, table(f), "--algorithm", "mondrian", "--numeric", "disease=mean"),
-        "no quasi-identifier",
+        "not a quasi-identifier",
     ),
     "importance of 0 in a policy": Case(
         1, lambda f: policy(f, age=('age = { role = "quasi" }', 'age = { role = "quasi", importance = 0 }')), "above 0"

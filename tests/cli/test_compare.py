@@ -49,7 +49,7 @@ def test_a_command_runs_as_it_is_printed(policy: Path, run, monkeypatch, tmp_pat
     program, *words = shlex.split(chosen["command"])
     made = run(*words, "--json")
     assert (program, made.code) == ("indistinct", 0), made.err
-    assert "not what the policy says" in made.err
+    assert "--instead overrides the policy" in made.err
     released = json.loads(made.out)
     assert released["metrics"]["loss"] == chosen["metrics"]["loss"]
     assert released["certificate"]["algorithm"] == "datafly"

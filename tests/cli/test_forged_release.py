@@ -40,4 +40,4 @@ def test_one_changed_cell_of_many_rows_is_found(run, folder: Path, engine):
     assert honest.code == 0, honest.err
     found = run("verify", forged, *beside)
     assert found.code == 4, found.err
-    assert "1 published row(s) show values of 'disease' that the original does not have in their class" in found.err
+    assert "1 published row with values of 'disease' that the original does not have in their class" in found.err

@@ -144,9 +144,9 @@ def test_bad_input(months, run, tmp_path: Path) -> None:
     ledger.chmod(0o644)
     refused = run("anonymize", june, *FLAGS, *out)
     assert refused.code == 1
-    assert "is no ledger" in refused.err
+    assert "is not a ledger" in refused.err
     ledger.chmod(0o600)
-    assert "no ledger" in run("anonymize", june, *FLAGS, *out).err
+    assert "not a ledger" in run("anonymize", june, *FLAGS, *out).err
     assert ledger.read_text() == "precious"
     assert run("ledger", "show", tmp_path / "nowhere").code == 1
     assert run("ledger", "show", ledger, "1").code == 2

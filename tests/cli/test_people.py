@@ -76,7 +76,7 @@ def test_a_person_column_that_is_missing_in_some_rows(run, tmp_path):
     path.write_text("who,age\nann,1\n,1\nbob,2\ncyd,2\n", encoding="utf-8")
     ran = run("anonymize", path, "--person", "who", "--quasi", "age", *MODEL, "-o", tmp_path / "out.csv")
     assert ran.code == 1
-    assert "1 row(s) have no value" in ran.err
+    assert "has no value in 1 row" in ran.err
     assert "ann" not in ran.err
 
 

@@ -12,7 +12,7 @@ import indistinct as ind
 from indistinct.evaluation.attack.attack import target_of
 from indistinct.evaluation.attack.base import Attack
 from indistinct.evaluation.attack.registry import ATTACKS, parse_attack
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 KEYS = {
     "attack",

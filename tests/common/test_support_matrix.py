@@ -17,9 +17,9 @@ from indistinct.engines.memory import Memory
 from indistinct.errors import InfeasibleError, ParameterError, VerificationError
 from indistinct.models import KAnonymity, ModelTraits
 from indistinct.models.registry import MODELS, parse_model
-from indistinct.spelling import spell
 from indistinct.tables import Reading
 from indistinct.testing.checks import MODEL_EXAMPLES, examples, publish_case
+from indistinct.text_form import spell
 from references.engine_runs import ENGINES as COMPARED
 from references.engine_runs import JOBS
 

@@ -11,12 +11,12 @@ import pytest
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.budget import Budget
 from indistinct.engines import count_source
 from indistinct.frequencies.count import Request
 from indistinct.metrics import Discernibility, GeometricLoss, Loss, Precision
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import columns_of
+from indistinct.suppression_limit import Budget
 from indistinct_papers.adult import adult_hierarchies, load_adult_arx
 
 DATA = Path(os.environ.get("INDISTINCT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))

@@ -239,7 +239,10 @@ def test_a_full_disk_is_told_with_what_helps_and_nothing_stays(table, folder, tm
             check=False,
         )
     assert done.returncode == 1
-    assert f"error: rows must go to disk for a while, and in {folder} there is not enough room for them" in done.stderr
+    assert (
+        f"error: rows must be stored on disk for a while, and in {folder} there is not enough room for them"
+        in done.stderr
+    )
     assert "INDISTINCT_SPILL" in done.stderr
     assert "--memory" in done.stderr
     assert "planted" not in done.stderr

@@ -135,7 +135,7 @@ def test_the_frame_is_the_population_of_its_sample(tmp_path):
 
 @needs_java
 def test_a_sample_of_fewer_than_k_rows_says_so(file):
-    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.002 has 2 row\(s\)"):
+    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.002 has 2 rows"):
         ind.anonymize(file, MEASURED, model="k-anonymity:k=3", sample=0.002, engine="spark")
     assert held_blocks() == 0
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.partition import _single_dimensional_kernels as kernels
-from indistinct.algorithms.partition.greedy_cuts import greedy_by_rounds, greedy_by_size
 from indistinct.algorithms.partition.layout import ranks_of
 from indistinct.algorithms.partition.single_dimensional import segments_by_rounds
+from indistinct.algorithms.partition.single_dimensional_greedy import greedy_by_rounds, greedy_by_size
 from indistinct.frequencies.value import Classes
 from indistinct.machine.arrays import starts_of
 from indistinct.models import KAnonymity

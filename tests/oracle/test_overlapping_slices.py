@@ -430,7 +430,7 @@ def test_a_shared_attribute_that_tells_rows_apart_is_warned_of():
         told[columns] = " ".join(release.certificate.warnings)
         assert release.certificate.holds
     keyed, fine = told.values()
-    assert "400 row(s) have a value of 'key' like no other in their bucket" in keyed
+    assert "400 rows with a value of 'key' like no other in their bucket" in keyed
     assert "like no other in their bucket" not in fine
     found = ind.anonymize(table, roles, algorithm=ind.Slicing(l=2, overlap=2, size=400)).buckets.slices
     assert sum("key" in names for names in found) == 1

@@ -136,7 +136,7 @@ def test_error_messages_are_read_from_the_source(tmp_path: Path) -> None:
         "InputError": [reference_pages.Message("column … has <…> values of `x`", "use * / take …")],
         "ParameterError": [reference_pages.Message("`k` of KAnonymity must be at least 1; got …", "")],
     }
-    assert reference_pages.markdown("use * of <x>") == r"use \* of \<x\>"
+    assert reference_pages.markdown("use * of <x>") == r"use \* of &lt;x&gt;"
 
 
 def test_errors_by_message_has_a_section_for_every_kind_that_is_raised() -> None:

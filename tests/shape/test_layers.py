@@ -9,9 +9,9 @@ import sys
 ORDER = (
     ("errors", "figures", "settings"),
     ("as_json",),
-    ("budget", "document", "machine"),
+    ("document", "machine", "suppression_limit"),
     ("schema",),
-    ("spelling", "parameters", "tables"),
+    ("parameters", "tables", "text_form"),
     ("hierarchy",),
     ("frequencies", "samples"),
     ("recoding", "models", "drawing"),

@@ -61,7 +61,7 @@ WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page 
 # The package, whose docstrings, comments and messages use plain words; and what they may say all the same.
 PACKAGE = ROOT / "src" / "indistinct"
 CODE = sorted(PACKAGE.rglob("*.py"))
-QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.spelling import")
+QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.text_form import")
 # The reference of the command line and of policies is made of help texts.
 HELP = [DOCS / "reference" / name for name in ("policy.md", "models.md", "hierarchies.md")]
 

@@ -78,6 +78,6 @@ def test_a_range_of_dates_is_nobody():
 def test_a_database_in_a_file_is_named_as_one(tmp_path):
     for name in ("clinic.db", "clinic.csv"):
         (tmp_path / name).write_bytes(b"SQLite format 3\0" + bytes(100))
-        with pytest.raises(ind.InputError, match="is a SQLite database") as caught:
+        with pytest.raises(ind.InputError, match="not a table but a SQLite database") as caught:
             ind.open(tmp_path / name)
         assert "SELECT * FROM" in (caught.value.hint or "")

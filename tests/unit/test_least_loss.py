@@ -11,12 +11,12 @@ from benchmarks.least_loss import least_loss, optimum
 import indistinct as ind
 from indistinct.algorithms.base import Problem
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET
 from indistinct.engines import open_source
 from indistinct.frequencies.count import Request
 from indistinct.job.job import problem_of
 from indistinct.metrics import parse_metric
 from indistinct.recoding.assign import assign
+from indistinct.suppression_limit import NO_BUDGET
 
 
 def drawn(seed: int, *, rows: int, k: int) -> Problem:

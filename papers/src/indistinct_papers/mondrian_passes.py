@@ -16,7 +16,6 @@ import pyarrow as pa
 from indistinct.algorithms.base import Progress
 from indistinct.algorithms.partition.by_passes import Judge, Passes, cut_by_passes
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.budget import NO_BUDGET
 from indistinct.engines.base import BeyondMemory
 from indistinct.engines.passes import KeyPassesHere, Room, RowPasses
 from indistinct.frequencies.count import Request
@@ -24,6 +23,7 @@ from indistinct.frequencies.passes import KeyRanges, KeyTree, Scale, Segmented, 
 from indistinct.hierarchy import Hierarchy
 from indistinct.job.parts import Search, count_whole, cut_table, keyed_columns, known_domain, search_parts
 from indistinct.models import DistinctLDiversity, KAnonymity, Model
+from indistinct.suppression_limit import NO_BUDGET
 from indistinct_papers.base import Cell, Claim, Reproduction
 
 K, L, SEED, BATCH = 5, 2, 1, 1 << 13

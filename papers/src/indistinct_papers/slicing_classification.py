@@ -21,7 +21,7 @@ from indistinct.evaluation.measure.learning.scores import ORIGINAL, RELEASE, Est
 from indistinct.parameters import Parameter, Whole
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 from indistinct_papers.adult import load_adult
 from indistinct_papers.base import Cell, Claim, Reproduction, unite_parts
 from indistinct_papers.slicing import ADULT_ATTRIBUTES, CLAIMED_IN, EFFECTIVE, SENSITIVE, SHORT_SOURCE, UTILITY

@@ -33,7 +33,7 @@ from indistinct.parameters import Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
 from indistinct.recoding.summary import TreeForm
-from indistinct.spelling import arguments_of, spell
+from indistinct.text_form import arguments_of, spell
 
 # Upper limits of work for each kind of search, each some seconds at most: cells × columns² for cuts by loss, cells for
 # clustering, cells × lattice nodes for the best node, cells × columns × rounds for local search.
@@ -233,6 +233,7 @@ class _Trial:
         self.note(algorithm, recoding)
 
     def _refusal(self, algorithm: Algorithm, model: Model | None = None) -> str | None:
+        """Return why an algorithm does not suit the model, None if it does."""
         return algorithm.refusal(model or self.problem.model, suppression=self.problem.suppression > 0)
 
     def note(self, algorithm: Algorithm, recoding: Recoding) -> None:
@@ -254,15 +255,18 @@ class _Trial:
 
     @property
     def _sign(self) -> int:
+        """Return the factor that makes smaller scores better."""
         return 1 if self.metric.goal == "min" else -1
 
     @property
     def _winner(self) -> _Made:
+        """Return the best attempt; raise if there is none."""
         if not self.made:
             raise self.failure or self._nothing_tried()
         return min(self.made, key=lambda each: self._sign * each[0])
 
     def _nothing_tried(self) -> ParameterError:
+        """Return the error of a table for which no algorithm could be tried."""
         reasons = "; ".join(f"{attempt.algorithm} {attempt.reason}" for attempt in self.attempts)
         return ParameterError(
             f"no search that auto tries suits {self.problem.model.spec()} on this table: {reasons}",
@@ -306,8 +310,8 @@ class _Trial:
         K or l one lower, one part of the model left out, or more suppression.
         """
         first, parts = self.made[0], self.problem.model.parts()
-        for place, part in enumerate(parts):
-            before, after = parts[:place], parts[place + 1 :]
+        for index, part in enumerate(parts):
+            before, after = parts[:index], parts[index + 1 :]
             for setting, eased in _ease_model(part):
                 yield from self._change(first, setting, model=_all((*before, eased, *after)))
             if before or after:
@@ -318,6 +322,7 @@ class _Trial:
                 yield from self._change(attempt, "with one percent more suppression", suppression=more)
 
     def _change(self, attempt: _Made, setting: str, **changed: Any) -> Iterator[Change]:
+        """Search again with one setting changed, and yield what that would gain."""
         before, algorithm, *_ = attempt
         problem = replace(self.problem, progress=_unheard, counters=Counter(), **changed).seen_by(algorithm)
         if algorithm.refusal(problem.model, suppression=problem.suppression > 0) is not None:

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from indistinct.algorithms.explanation import Explanation
-from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import IndistinctError, ParameterError
 from indistinct.figures import Sentence
 from indistinct.frequencies.count import Request
@@ -36,8 +35,9 @@ from indistinct.recoding.columns import NO_IMPORTANCE, Importance, LevelBounds, 
 from indistinct.recoding.kinds import RecodedColumn, Recoding
 from indistinct.recoding.outputs import Assignment, PublishedColumn
 from indistinct.schema import Schema
-from indistinct.spelling import arguments_of, spell
+from indistinct.suppression_limit import NO_BUDGET, Budget, Unit
 from indistinct.tables.domain import Domain
+from indistinct.text_form import arguments_of, spell
 
 LOG = logging.getLogger("indistinct.search")
 
@@ -146,7 +146,7 @@ class Lifting(Protocol):
     def lift(self, recoding: Recoding) -> Recoding:
         """Return the recoding expressed in the values of the table."""
 
-    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+    def lift_column(self, j: int, column: RecodedColumn) -> RecodedColumn:
         """Return column `j` of a recoding expressed in the values of the table, measured by its whole hierarchy."""
 
 
@@ -287,7 +287,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
 
     @property
     def chooses(self) -> bool:
-        """Whether it chooses among other algorithms, so that its name does not tell how the recoding was found."""
+        """Whether it chooses among other algorithms, so that its name does not identify the one that was used."""
         return False
 
     @property
@@ -361,7 +361,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """Raise for columns that a release cannot have, and for a model that looks at what it does not show."""
 
     def separated(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns whose links to the others a release breaks, so that the search must know their values."""
+        """Return the columns that a release separates from the others, so that the search must know their values."""
         return ()
 
     def request(
@@ -384,7 +384,7 @@ class Algorithm(WithDocumentedParameters, CheckedArguments, ABC):
         """
         wanted, given = self.traits, model.traits
         if model.needs_labels and wanted.buckets:
-            return "it counts combinations of published values, and buckets break the links between them"
+            return "it counts combinations of published values, and buckets remove the links between them"
         apart = [part for part in model.parts() if not part.traits.class_wise]
         if any(not part.needs_labels for part in apart) and not wanted.release_wide and not wanted.own_promise:
             return "it judges all classes of a release together, and the search judges them one by one"
@@ -463,7 +463,7 @@ def unused_settings(
     strange = [name for name in hierarchies if name not in by_name and name not in judged]
     hidden = [by_name[name] for name in hierarchies if name in by_name and not by_name[name].domain.declared]
     hidden = [column for column in hidden if not algorithm.publishes_hierarchy(column)]
-    told = []
+    unused = []
     if hidden:
         why = (
             "keeps values unmodified"
@@ -471,30 +471,30 @@ def unused_settings(
             else "makes ranges of its own, and metrics alone look at them"
         )
         what = "the hierarchy" if algorithm.traits.keeps_values else "the bands"
-        told.append(
+        unused.append(
             f"{what} of {_list_names([column.name for column in hidden])} will not be published: "
             f"{algorithm.name} {why}; "
             "a full-domain algorithm, such as optimal, publishes what is declared"
         )
     if strange:
-        told.append(
+        unused.append(
             f"the hierarchy of {_list_names(strange)} is not used: neither the search nor the model looks at it"
         )
     if problem.importance and not algorithm.weighs_columns:
-        told.append(
+        unused.append(
             f"importance is not used: {spell(algorithm)} weighs no columns; optimal:metric=loss, datafly, mondrian and "
             "cell-suppression do"
         )
     if suppression and not algorithm.traits.suppresses:
-        told.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
+        unused.append(f"suppression = {suppression} is not used: {algorithm.name} drops no rows")
     elif suppression and not problem.suppression:
-        told.append(
+        unused.append(
             Sentence(
                 f"suppression = {suppression} allows none of {{{problem.unit}}} {problem.unit} to be dropped",
                 **{problem.unit: problem.frequencies.members},
             )
         )
-    return tuple(told)
+    return tuple(unused)
 
 
 def _list_names(names: Sequence[str]) -> str:

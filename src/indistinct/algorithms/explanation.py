@@ -132,9 +132,8 @@ class Explanation:
             sentences.append(f"the columns that lose most: {named} of all that is lost")
         for each in self.changes:
             change = f"{self.spell_loss(each.loss)} instead of {self.spell_loss(each.before)}"
-            sentences.append(
-                f"{each.algorithm} would give {change if each.loss != each.before else 'the same'} {each.setting}"
-            )
+            same = each.loss == each.before
+            sentences.append(f"{each.setting}: {'the same' if same else change}, by the search {each.algorithm}")
         return tuple(sentences)
 
     def attempt_grid(self) -> Grid:
@@ -145,8 +144,8 @@ class Explanation:
             (each.algorithm, self.spell_loss(each.loss or 0.0), short(each.classes), short(each.suppressed))
             for each in self.ranking
         ]
-        shown = [row[: 1 + len(headings)] for row in rows]
-        return grid("What was tried, the best first", ("algorithm", *headings), shown, right=headings, most=len(rows))
+        cells = [row[: 1 + len(headings)] for row in rows]
+        return grid("What was tried, the best first", ("algorithm", *headings), cells, right=headings, most=len(rows))
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""

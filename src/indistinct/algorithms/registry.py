@@ -24,7 +24,7 @@ from indistinct.algorithms.full_domain.tds import TopDownSpecialization
 from indistinct.algorithms.full_domain.value_suppression import ValueSuppression
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
-from indistinct.spelling import Registry, parse
+from indistinct.text_form import Registry, parse
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {

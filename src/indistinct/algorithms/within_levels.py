@@ -88,15 +88,15 @@ def find_in_parts(algorithm: Algorithm, problem: Problem) -> Recoding:
             hint="allow more suppression, or coarser labels",
             feasible=Feasible(share=share_above(lost, cells.members)),
         )
-    left, found = problem.suppression - lost, []
+    left, recodings = problem.suppression - lost, []
     rooted = tuple(_with_root(column) if column.name in problem.forest else column for column in problem.columns)
     for part in np.flatnonzero(~hopeless).tolist():
         mine = np.flatnonzero(parts == part)
         budget = left * int(whole.members[part]) // max(cells.members, 1)
         some = replace(problem, frequencies=_take(cells, mine), columns=rooted, suppression=budget, with_absent=None)
         alone = replace(some, forest=frozenset(), lifting=None)
-        found.append((mine, _below_tops(algorithm.find(alone), some, problem)))
-    return _unite(cells, problem.columns, found)
+        recodings.append((mine, _below_tops(algorithm.find(alone), some, problem)))
+    return _unite(cells, problem.columns, recodings)
 
 
 def _parts_of(problem: Problem) -> Codes:
@@ -115,20 +115,20 @@ def _below_tops(recoding: Recoding, part: Problem, problem: Problem) -> Recoding
     columns, vector = list(recoding.columns), part.frequencies.vectors[0]
     for j, column in enumerate(problem.columns):
         taxonomy = _taxonomy_of(column)
-        shown = columns[j].summary.published
-        high = shown.levels > taxonomy.height
+        published = columns[j].summary.published
+        high = published.levels > taxonomy.height
         if column.name in problem.forest and high.any():
             node = int(taxonomy.ancestors[vector[j], -1])
-            label, outputs = pa.scalar(taxonomy.labels[-1][node], pa.string()), shown.outputs
+            label, outputs = pa.scalar(taxonomy.labels[-1][node], pa.string()), published.outputs
             texts = [(name, pc.if_else(pa.array(high), label, values.cast(pa.string()))) for name, values in outputs]
             inside = np.flatnonzero(taxonomy.ancestors[column.by_rank, -1] == node)
             summary = replace(
                 columns[j].summary,
                 published=replace(
-                    shown,
+                    published,
                     outputs=tuple(texts),
-                    levels=np.minimum(shown.levels, taxonomy.height),
-                    leaves=np.where(high, taxonomy.leaves[-1][node], shown.leaves),
+                    levels=np.minimum(published.levels, taxonomy.height),
+                    leaves=np.where(high, taxonomy.leaves[-1][node], published.leaves),
                 ),
                 low=np.where(high, inside[0], columns[j].summary.low).astype(np.int32),
                 high=np.where(high, inside[-1], columns[j].summary.high).astype(np.int32),
@@ -194,12 +194,12 @@ def _unite(cells: FrequencySet, columns: Sequence[QuasiColumn], found: Sequence[
 def _join_summaries(summaries: Sequence[ColumnSummary]) -> tuple[ColumnSummary, list[int]]:
     """Return the published values of all parts of a column concatenated, and where those of each part begin."""
     starts = np.cumsum([0, *(len(each.published) for each in summaries)]).tolist()
-    shown = [each.published for each in summaries]
-    arrays = [dict(each.outputs) for each in shown]
+    published = [each.published for each in summaries]
+    arrays = [dict(each.outputs) for each in published]
     outputs = tuple((name, _concatenate([each[name] for each in arrays])) for name in arrays[0])
     kinds = ("low", "high", "leaves", "levels")
-    parts: dict[str, Any] = {part: np.concatenate([getattr(each, part) for each in shown]) for part in kinds}
-    joined = replace(shown[0], outputs=outputs, **parts)
+    parts: dict[str, Any] = {part: np.concatenate([getattr(each, part) for each in published]) for part in kinds}
+    joined = replace(published[0], outputs=outputs, **parts)
     ends: dict[str, Any] = {
         part: np.concatenate([getattr(each, part) for each in summaries]) for part in ("low", "high", "absent")
     }
@@ -212,6 +212,7 @@ def _join_summaries(summaries: Sequence[ColumnSummary]) -> tuple[ColumnSummary, 
 
 
 def _as_sets(summary: ColumnSummary) -> tuple[Codes, Codes]:
+    """Return the ranks of each published range as compressed sparse rows."""
     sizes = summary.high - summary.low + 1
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return starts, np.arange(starts[-1]) - np.repeat(starts[:-1] - summary.low, sizes)
@@ -260,24 +261,24 @@ class ColumnWithin:
         first, last = (np.searchsorted(by_rank, numbers, side=side) for side in ("left", "right"))
         return first.astype(np.int32), (last - 1).astype(np.int32)
 
-    def lift(self, found: RecodedColumn) -> RecodedColumn:
+    def lift(self, recoded: RecodedColumn) -> RecodedColumn:
         """Return a column of a recoding expressed in the table's values and measured by its whole hierarchy."""
         if not self.bounded:
-            return found
-        column, shown = self.original, found.summary.published
+            return recoded
+        column, own = self.original, recoded.summary.published
         if not self.least:
-            levels: PublishedColumn = replace(shown, size=column.size, height=column.height)
-            return replace(found, summary=replace(found.summary, published=levels))
+            levels: PublishedColumn = replace(own, size=column.size, height=column.height)
+            return replace(recoded, summary=replace(recoded.summary, published=levels))
         first, last = self.ranks()
-        low, high = first[found.summary.low], last[found.summary.high]
+        low, high = first[recoded.summary.low], last[recoded.summary.high]
         ends = (column.positions[column.by_rank[low]], column.positions[column.by_rank[high]])
         whole: tuple[Any, ...] = (column.span, column.size, column.height, False)
-        published = PublishedColumn(column.name, shown.outputs, *ends, shown.leaves, shown.levels + self.least, *whole)
-        members = found.summary.members
+        published = PublishedColumn(column.name, own.outputs, *ends, own.leaves, own.levels + self.least, *whole)
+        members = recoded.summary.members
         if members is not None:
             members = _expand_sets(*members, first, last)
-        summary = replace(found.summary, published=published, low=low, high=high, members=members)
-        return replace(found, domain=column.domain, ranks=column.ranks, summary=summary)
+        summary = replace(recoded.summary, published=published, low=low, high=high, members=members)
+        return replace(recoded, domain=column.domain, ranks=column.ranks, summary=summary)
 
 
 def lift_cuts(cuts: Cuts, columns: Mapping[int, ColumnWithin]) -> Cuts:
@@ -327,7 +328,7 @@ class _Coarse:
 
     def lift(self, recoding: Recoding) -> Recoding:
         """Return a recoding of coarse values expressed in the table's values."""
-        columns = tuple(column.lift(found) for column, found in zip(self.columns, recoding.columns, strict=True))
+        columns = tuple(column.lift(coarse) for column, coarse in zip(self.columns, recoding.columns, strict=True))
         cells = self.original.frequencies
         match recoding:
             case ByColumn():
@@ -347,9 +348,9 @@ class _Coarse:
             case _:
                 raise AssertionError("buckets have no levels")
 
-    def lift_column(self, j: int, found: RecodedColumn) -> RecodedColumn:
+    def lift_column(self, j: int, column: RecodedColumn) -> RecodedColumn:
         """Return a column of a recoding expressed in the table's values and measured by its whole hierarchy."""
-        return self.columns[j].lift(found)
+        return self.columns[j].lift(column)
 
     def _lift_pieces(self, recoding: ByRow) -> dict[str, Any]:
         """Return the pieces of coarse cells as pieces of the original cells, in the order of their rows."""
@@ -444,7 +445,7 @@ def _name_bounds(error: InfeasibleError, problem: Problem) -> InfeasibleError:
     tight = [name for name in levels.columns if levels.of(name, heights[name])[1] < heights[name]]
     if not tight:
         return error
-    enough = [found for name in tight if (found := _enough(problem, name, heights[name])) is not None]
+    enough = [least for name in tight if (least := _enough(problem, name, heights[name])) is not None]
     if enough:
         advice = " or ".join(f"{name} up to level {level}" for name, level in enough)
     elif _holds_at_top(replace(problem, levels=LevelBounds())):

@@ -20,7 +20,11 @@ Formulas = Annotated[
 ]
 FamilyName = Annotated[
     str | None,
-    typer.Option("--family", metavar="NAME", help="linear, logistic or poisson; Surv(days, died) ~ age is Cox."),
+    typer.Option(
+        "--family",
+        metavar="NAME",
+        help="linear, logistic or poisson; a formula that begins with Surv(…) is a Cox regression.",
+    ),
 ]
 Tables = Annotated[
     list[str] | None, typer.Option("--table-of", metavar="COLUMNS", help='Contingency table, such as "sex, disease".')
@@ -84,7 +88,10 @@ def command(
     the policy. Needs statsmodels: pip install "indistinct[analysis]".
     """
     if policy is None and original is None:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
     from indistinct.evaluation.analyze.analyze import analyze
     from indistinct.evaluation.analyze.regression import require_extra
 

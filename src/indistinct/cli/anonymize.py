@@ -121,11 +121,11 @@ def _prefer(policy: "Policy", plan: "AnalysisPlan", table: Any) -> "Policy":
     from indistinct.exploration.by_policy import prefer_by_policy
     from indistinct.figures import percent
 
-    chosen, found = prefer_by_policy(table, policy, plan)
+    chosen, comparison = prefer_by_policy(table, policy, plan)
     losses = [
         f"{trial.point.algorithm} {percent(loss)}"
-        for trial in found.trials
-        for loss in [trial.metrics.get(next(iter(found.metrics)))]
+        for trial in comparison.trials
+        for loss in [trial.metrics.get(next(iter(comparison.metrics)))]
         if loss is not None
     ]
     note(f"chosen by what the analyses lose: {'; '.join(losses)}")

@@ -81,7 +81,11 @@ def command(
     threshold: Threshold = 0.09,
     knows: Annotated[
         str | None,
-        typer.Option("--knows", metavar="NUMBERS", help="Several tables: known rows of a person, such as 1,2,3."),
+        typer.Option(
+            "--knows",
+            metavar="NUMBERS",
+            help="Several tables: rows of a person that an attacker knows, such as 1,2.",
+        ),
     ] = None,
     chart: Annotated[
         Path | None, typer.Option("--chart", metavar="FILE", help="Several tables: draw the risk (.svg).")
@@ -90,12 +94,12 @@ def command(
 ) -> None:
     """Assess the re-identification risk of an original, of a release, or of both with --original.
 
-    Roles come from a policy or from flags. The population from which the people were drawn is given as a table, its
-    size or a sampling fraction. With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an
-    original are shown with their values only with --show-values.
+    Roles come from a policy or from flags. Of the population from which people were drawn, give table, size or share.
+    With --profile the exit code is 4 if a limit is exceeded. Equivalence classes of an original are shown with
+    their values only with --show-values.
 
-    With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that
-    an attacker knows of a person (--knows).
+    With a policy of several tables, its originals or the folder of a release are assessed by the number of rows that an
+    attacker knows of a person (--knows).
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {
@@ -143,6 +147,7 @@ def command(
 
 
 def _report(assessment: "Assessment", table: Path, *, as_json: bool) -> None:
+    """Print an assessment."""
     from indistinct.document.blocks import JsonValues
     from indistinct.evaluation.assess.assess_document import assess_document
 
@@ -161,7 +166,7 @@ def _is_same(one: Path, other: Path) -> bool:
 def _describe_table(
     table: Path, flags: Flags, named: "Mapping[str, Path | None]", *, population: bool
 ) -> "tuple[Any, dict[str, Any]]":
-    """Return a table and what is known of it: a `Published`, unless it is the table that the policy reads."""
+    """Return a table as a `Published`, or unchanged if it is the input of the policy."""
     from indistinct.job.published import transform_by_policy
     from indistinct.release.certificate import certificate_path
 

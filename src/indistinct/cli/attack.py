@@ -68,16 +68,15 @@ def command(
 ) -> None:
     """Attack a published table, made by any tool, and report how often each attack succeeds.
 
-    Name the attack first, then the file. `all` runs every attack that applies and shows the most successful first;
-    `indistinct list` names them. Needs the original (--original, or the policy's input), which tells right guesses from
-    wrong ones.
+    Name the attack first, then the file; `all` runs every attack that applies, the most successful first. Attacks:
+    record-linkage, homogeneity, background-knowledge, skewness, similarity, membership, intersection,
+    unsorted-matching, predictable-seed, definetti, minimality, downcoding, combinatorial-refinement. Needs the original
+    (--original, or the policy's input), which tells right guesses from wrong ones.
 
     Each success rate comes with a baseline (guesses without the release), a control (people who are not in it,
-    --control) and the option that prevents the attack. Attacks read every row: tables that do not fit in --memory, or
-    in half of the free memory, are refused.
+    --control) and the option that prevents the attack. Tables that do not fit in memory are refused.
 
-    With a policy of several tables, RELEASE is a folder, the attack is known-rows, --sample is a number of people, and
-    the exit code is 4 if more people than --most-below are left among fewer than k candidates.
+    With a policy of several tables, RELEASE is a folder and the attack is known-rows.
     """
     if policy is not None and is_linked(policy):
         given_too: dict[str, Any] = {"original": original, "external": external, "control": control, "earlier": earlier}
@@ -107,10 +106,13 @@ def _check(name: str, *, by: Path | None) -> None:
 
     if name != EVERY:
         if Path(name).suffix and Path(name).is_file():
-            raise ParameterError("the attack is not named", hint=name_attack(name))
+            raise ParameterError("no attack is named", hint=name_attack(name))
         parse_attack(name)
     if by is None:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
 
 
 def _read_others(given: "Published", tables: Mapping[str, Path | None], earlier: Path | None) -> dict[str, Any]:

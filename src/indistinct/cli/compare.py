@@ -98,6 +98,7 @@ def command(
 
 
 def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
+    """Return the policy of a comparison: a file, or flags for a table."""
     by_policy = source.suffix.lower() == ".toml"
     if data is not None and not by_policy:
         raise ParameterError("--input goes with a policy, whose table it replaces", hint=f"indistinct compare {data} …")
@@ -106,7 +107,7 @@ def _policy(source: Path, flags: Flags, data: Path | None) -> "Policy":
 
 
 def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point], str]":
-    """Return how the release of a point is made: with the policy and what differs from it, or with the same flags."""
+    """Return a function that writes the command that makes the release of a point."""
     words = ["indistinct", "anonymize", str(source)]
     if source.suffix.lower() == ".toml":
         words += ["--instead", *([] if data is None else ["--input", str(data)])]
@@ -115,8 +116,8 @@ def _commands(source: Path, flags: Flags, data: Path | None) -> "Callable[[Point
     def spelled(point: "Point") -> str:
         model = [] if point.model is None else ["--model", point.model]
         dropped = ["--suppression", str(point.suppression)]
-        said = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
-        return shlex.join(said)
+        command = [*words, *model, "--algorithm", point.algorithm, *dropped, "-o", f"{point.name}.parquet"]
+        return shlex.join(command)
 
     return spelled
 
@@ -135,6 +136,7 @@ def _respell_flags(flags: Flags) -> list[str]:
 
 
 def _written(comparison: "Comparison", folder: Path) -> list[Path]:
+    """Write the results and pictures of a comparison; return their paths."""
     from indistinct.exploration.compare.results import draw_comparison, write_results
 
     pictures = {}

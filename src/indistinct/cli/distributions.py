@@ -34,7 +34,10 @@ def command(
     is spread evenly over the values that it covers.
     """
     if policy is None and original is None:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.evaluation.measure.measure import distributions as compare_distributions

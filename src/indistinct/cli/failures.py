@@ -49,7 +49,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
 
 
 def stop_quietly() -> None:
-    """Let SIGTERM end a run as an interrupt does: temporary files go. No library says where it was interrupted."""
+    """End a run on SIGTERM as on an interrupt, so that temporary files are removed. Libraries print nothing."""
     logging.getLogger().addHandler(logging.NullHandler())  # without a handler, logging prints on the terminal
 
     def stop(*_: object) -> NoReturn:
@@ -72,7 +72,7 @@ def _is_interrupt(error: BaseException | None) -> bool:
 
 
 def _answer(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> int:
-    """Say what ended a run, and return its exit code."""
+    """Print the error that ended a run, and return its exit code."""
     as_json = "--json" in arguments
     if _is_interrupt(error):
         say("interrupted")
@@ -103,12 +103,12 @@ def name_flags(text: str) -> str:
 def _registered_name(match: re.Match[str]) -> str:
     import indistinct
 
-    found = getattr(indistinct, match[0], None)
-    return str(getattr(found, "name", match[0]))
+    registered = getattr(indistinct, match[0], None)
+    return str(getattr(registered, "name", match[0]))
 
 
 def run_in_process(run: Callable[[], int], arguments: Sequence[str]) -> int:
-    """Return the exit code of a run in a process of its own, which compiled code may end when it gets no memory.
+    """Run in a child process, which compiled code may end when memory runs out; return its exit code.
 
     What compiled code says itself, past Python's own stream, is repeated only if the run was not ended by it.
     """
@@ -137,6 +137,7 @@ def _raise(error: Exception) -> NoReturn:
 
 
 def _other(error: BaseException, arguments: Sequence[str], *, as_json: bool) -> int:
+    """Print an error of the command line or an unexpected one; return its exit code."""
     if isinstance(error, ClickError):
         command = getattr(getattr(error, "ctx", None), "command_path", "indistinct")
         message, hint = explain_usage(error, arguments)
@@ -183,7 +184,7 @@ INSTEAD = {
 
 
 def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str | None]:
-    """Return what is wrong with a command line, and a hint where there is one beyond the command's help."""
+    """Return what is wrong with a command line, and a hint if there is a better one than the command's help."""
     option = getattr(error, "option_name", None)
     if option in INSTEAD:
         value = "…"
@@ -194,17 +195,19 @@ def explain_usage(error: Exception, arguments: Sequence[str]) -> tuple[str, str 
     message: Any = getattr(error, "format_message", error.__str__)
     written = str(message()).rstrip(".")
     if arguments[:1] == ["attack"] and "RELEASE" in written and len(arguments) > 1:
-        return "the attack is not named", name_attack(arguments[1])
+        return "no attack is named", name_attack(arguments[1])
     written = _in_plain_words(written)
     extra = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", written)
     if extra is None:
         return written, None
     several = len(extra[1].split()) > 1
     flag, values = _split_list(arguments)
-    return (
-        f"unexpected argument{'s' if several else ''} {extra[1]}",
-        None if flag is None else f"separate columns by commas: {flag} {','.join(values)}",
-    )
+    hint = None if flag is None else f"separate columns by commas: {flag} {','.join(values)}"
+    if hint is None and arguments[:1] == ["anonymize"] and "." in extra[1]:
+        hint = (
+            "anonymize takes one table; several tables about the same people need a policy with [tables.NAME] for each"
+        )
+    return f"unexpected argument{'s' if several else ''} {extra[1]}", hint
 
 
 def name_attack(release: str) -> str:
@@ -246,6 +249,7 @@ def _split_list(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "error: ") -> None:
+    """Print an error with its hint, and as JSON if requested."""
     say(f"{prefix}{message}", style="red")
     say(f"\nhint: {hint}")
     if as_json:
@@ -253,6 +257,6 @@ def _tell(kind: str, message: str, hint: str, *, as_json: bool, prefix: str = "e
 
 
 def _tell_values(values: Sequence[Any], *, most: int = 20) -> None:
-    shown = ", ".join(repr(value) for value in values[:most])
+    texts = ", ".join(repr(value) for value in values[:most])
     rest = f" and {len(values) - most} more" if len(values) > most else ""
-    say(f"\nvalues: {shown}{rest}")
+    say(f"\nvalues: {texts}{rest}")

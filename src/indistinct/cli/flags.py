@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indistinct.budget import parse_budget
 from indistinct.cli.options import READING, ROLES, Flags
 from indistinct.cli.screen import note
 from indistinct.cli.spelled import (
@@ -26,6 +25,7 @@ from indistinct.cli.spelled import (
 from indistinct.errors import ParameterError
 from indistinct.schema import Schema
 from indistinct.settings import FLAGS, settings_under
+from indistinct.suppression_limit import parse_budget
 
 if TYPE_CHECKING:
     from indistinct.engines.base import DatabaseTable, Source
@@ -81,7 +81,7 @@ def job_of(
     the flags that a comparison varies take the place of what the policy says.
     """
     from indistinct.algorithms.full_domain.node import ChosenNode
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     by_policy = isinstance(source, Path) and source.suffix.lower() == ".toml"
     if node is not None and flags.algorithm is not None:
@@ -126,12 +126,12 @@ def _check_there(data: Path) -> None:
 def _vary_policy(policy: "Policy", flags: Flags) -> "Policy":
     """Return a policy with the algorithm and the suppression that flags name; its models are replaced already."""
     from indistinct.algorithms.registry import parse_algorithm
-    from indistinct.spelling import spell
+    from indistinct.text_form import spell
 
     algorithm = policy.algorithm if flags.algorithm is None else parse_algorithm(flags.algorithm)
     budget = policy.suppression if flags.suppression is None else parse_budget(flags.suppression)
-    said = policy.model.spec() if policy.model else "no model"
-    note(f"not what the policy says, but {spell(algorithm)}, {said} and a suppression of at most {budget}")
+    model = policy.model.spec() if policy.model else "none"
+    note(f"--instead overrides the policy: algorithm {spell(algorithm)}; model {model}; suppression limit {budget}")
     return replace(policy, algorithm=algorithm, suppression=budget)
 
 
@@ -144,7 +144,7 @@ def policy_of(
     schema: Schema | None = None,
     reading: "Reading | None" = None,
 ) -> "Policy":
-    """Return the policy in a file, or the one that flags describe for a table, whose roles and reading may be known.
+    """Return the policy in a file, or one made of flags; roles and reading options may be given.
 
     Only the flags in `allowed` may be given together with a policy: the reviewed policy is what runs.
     """
@@ -189,6 +189,7 @@ def _absolute(path: Path) -> Path:
 def _from_flags(
     table: "Path | DatabaseTable", flags: Flags, schema: Schema | None, reading: "Reading | None"
 ) -> "Policy":
+    """Build a policy from flags."""
     from indistinct.algorithms.auto import Auto
     from indistinct.algorithms.registry import parse_algorithm
     from indistinct.job.policy import Input, Policy, predicted_column
@@ -214,15 +215,18 @@ def _from_flags(
     )
 
 
-def no_model() -> ParameterError:
-    """Return the error of a job that asks for nothing."""
+def no_model(*, published: bool = False) -> ParameterError:
+    """Return the error of a job that asks for nothing, or of a published table of which nothing is asked."""
     return ParameterError(
-        "no model is given", hint="say what the release must satisfy, for example --model k-anonymity:k=5"
+        "no model is given",
+        hint="give the policy of the release, --policy policy.toml, or --model k-anonymity:k=5 and the roles"
+        if published
+        else "say what the release must satisfy, for example --model k-anonymity:k=5",
     )
 
 
 def reading_of(flags: Flags, base: "Reading | None" = None) -> "Reading":
-    """Return how files are read: as flags say, else as `base` says; no text at all is always missing."""
+    """Return the reading options of flags, completed by those of `base`; an empty text is always missing."""
     from indistinct.tables.value import declare
 
     parsers: dict[str, Callable[[Any], Any]] = {
@@ -247,6 +251,7 @@ def _with_empty(missing: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def _types(texts: Sequence[str]) -> dict[str, str]:
+    """Parse types given as COLUMN=KIND."""
     types = {}
     for text in items_of(texts):
         column, _, kind = text.rpartition("=")
@@ -270,12 +275,12 @@ def read_table(
     from indistinct.tables import open_table
 
     check_input(policy, path)
-    place = _place(path or policy.source)
+    given = _place(path or policy.source)
     within: dict[str, Any] = {}
-    if memory is not None and table is None and not lives_elsewhere(place):
+    if memory is not None and table is None and not lives_elsewhere(given):
         within = {"engine": "memory", "memory": memory}
-    named = None if _names_table(place) else table
-    source = opening.open(place, reading=policy.reading_at(path), table=named, **within)
+    named = None if _names_table(given) else table
+    source = opening.open(given, reading=policy.reading_at(path), table=named, **within)
     note_reading(source)
     return open_table(source)
 
@@ -289,15 +294,15 @@ def source_of(policy: "Policy", flags: Flags, path: Path | None = None) -> "Sour
     from indistinct.job.job import check_input
 
     check_input(policy, path)
-    place, engine = _place(path or policy.source), flags.engine or "auto"
-    table = None if path or _names_table(place) else flags.table
-    _, source = open_source(place, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
+    given, engine = _place(path or policy.source), flags.engine or "auto"
+    table = None if path or _names_table(given) else flags.table
+    _, source = open_source(given, policy.reading_at(path), engine=engine, memory=flags.memory, table=table)
     note_reading(source)
     return source
 
 
 def _names_table(place: "str | Path | DatabaseTable") -> bool:
-    """Return whether a place says already which table of a database is meant."""
+    """Return whether a place names the table of a database."""
     return not isinstance(place, str | Path)
 
 
@@ -342,7 +347,7 @@ def run_options(flags: Flags, policy: "Policy") -> "Changes":
 
 
 def writing_of(flags: Flags, policy: "Policy") -> "Writing":
-    """Return how a text file is written: as flags say, else as the policy says."""
+    """Return how a text file is written: by flags, completed by the policy."""
     given = {key: getattr(flags, setting.name) for key, setting in settings_under("output.writing").items()}
     if given["delimiter"] in ("\\t", "tab"):
         given["delimiter"] = "\t"
@@ -365,7 +370,7 @@ def earlier_files(flags: Flags, policy: "Policy") -> list[Path]:
 
 
 def note_reading(table: "Source") -> None:
-    """Say what was left out of a file, and where codes may have been taken for numbers."""
+    """Print notes on skipped parts of a file, and on codes that may have been read as numbers."""
     for words in table.left_out:
         note(f"{words} left out")
     for words in table.notes:
@@ -375,7 +380,7 @@ def note_reading(table: "Source") -> None:
 
 
 def preferred_analysis(prefer: str | None, formulas: list[str] | None, policy: "Policy") -> "AnalysisPlan | None":
-    """Return the analyses by which releases are ranked, None where they are not."""
+    """Return the analyses that rank releases, None if a metric ranks them."""
     if prefer not in (None, "analysis"):
         raise ParameterError(f"`--prefer` must be analysis; got {prefer!r}", hint="--metric ranks by a metric")
     if formulas and prefer is None:

@@ -46,12 +46,13 @@ RARELY_USED = frozenset(
     skip_rows text type table query output_table output_delimiter output_decimal output_encoding bom for_spreadsheet
     guard_formulas ranges smallest_count partition_by previous previous_input accept_overlap fresh pseudonym importance
     levels target node population sample seed verbose save_recoding memory delimiter numeric suda unique_sets
-    sampling_fraction most_below recoding chart seconds workload learn draws rule least_overlap prefer
+    most_below recoding chart seconds workload learn draws rule least_overlap prefer
     formulas decimal
     """.split()  # noqa: SIM905
 )
 # Options of these that the help text of a command explains, so that it shows them: (command, parameter).
 SHOWN = {
+    ("assess", "population"),
     ("classify", "target"),
     ("generate", "seed"),
     ("query", "recoding"),
@@ -61,7 +62,7 @@ SHOWN = {
 
 
 def arrange_help(root: Any, arguments: Sequence[str]) -> list[str]:
-    """Hide options that are rarely used, unless `--help-all` asks for them; return the arguments with `--help` for it.
+    """Hide rarely used options unless `--help-all` is given; return the arguments with `--help` in its place.
 
     `root` is the group of all commands. Hidden options work as the others do.
     """

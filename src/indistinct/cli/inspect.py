@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 @share_options(*READING, "memory", "table", *DATABASE, *SCREEN)
 def command(
     flags: Flags,
-    data: Annotated[str | None, typer.Argument(metavar="DATA", help="The table to profile, or a database.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Argument(metavar="DATA", help="The table to profile, or a database; leave it out with --from."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Write a first policy (.toml) here.")
     ] = None,
@@ -64,24 +67,25 @@ def command(
     targets, sources = [path for path in (output, html) if path is not None], [given] if isinstance(given, Path) else []
     check_targets(targets, sources=sources, overwrite=overwrite)
     policy, name = policy_of(given, flags), place_at(given).name
-    found = inspect(source_of(policy, flags), unique_sets=unique_sets, memory=flags.memory)
+    inspection = inspect(source_of(policy, flags), unique_sets=unique_sets, memory=flags.memory)
     if output is not None:
-        write_starter(found, given, output, reading=found.reading, overwrite=overwrite)
+        write_starter(inspection, given, output, reading=inspection.reading, overwrite=overwrite)
     if html is not None:
-        write_inspection_page(found, html, name=name, values=flags.show_values, overwrite=overwrite)
+        write_inspection_page(inspection, html, name=name, values=flags.show_values, overwrite=overwrite)
     if flags.as_json:
-        for warning in found.warnings:
+        for warning in inspection.warnings:
             note(warning)
         written = {"policy": output, "page": html}
         paths = {key: None if path is None else str(path) for key, path in written.items()}
-        print_json({"data": name, **found.to_json(values=flags.show_values), **paths})
+        print_json({"data": name, **inspection.to_json(values=flags.show_values), **paths})
     else:
-        _show(found, name, output, html, show_values=flags.show_values)
+        _show(inspection, name, output, html, show_values=flags.show_values)
 
 
 def _take_over(
     project: Path, data: str | None, output: Path | None, html: Path | None, flags: Flags, *, overwrite: bool
 ) -> None:
+    """Convert a project of ARX to a policy with its hierarchies."""
     from indistinct.inspection.inspection_document import inspection_document, write_inspection_page
     from indistinct.inspection.taking_over import take_over
     from indistinct.release.writing.places import check_targets
@@ -91,19 +95,19 @@ def _take_over(
     policy = Path(f"{project.stem}.toml") if output is None else output
     check_targets([] if html is None else [html], sources=[project, policy], overwrite=overwrite)
     taken = take_over(project, policy, overwrite=overwrite)
-    found, values = taken.inspection, flags.show_values
+    inspection, values = taken.inspection, flags.show_values
     if html is not None:
-        write_inspection_page(found, html, name=taken.data.name, values=values, overwrite=overwrite)
+        write_inspection_page(inspection, html, name=taken.data.name, values=values, overwrite=overwrite)
     if flags.as_json:
-        for warning in found.warnings:
+        for warning in inspection.warnings:
             note(warning)
         hierarchies = {name: str(path) for name, path in taken.hierarchies.items()}
         population = None if taken.population is None else str(taken.population)
         about = {"hierarchies": hierarchies, "population": population, "not_taken_over": list(taken.lost)}
         paths = {"policy": str(taken.policy), "page": None if html is None else str(html), "project": about}
-        print_json({"data": str(taken.data), **found.to_json(values=values), **paths})
+        print_json({"data": str(taken.data), **inspection.to_json(values=values), **paths})
         return
-    show(inspection_document(found, name=taken.data.name, values=values), "")
+    show(inspection_document(inspection, name=taken.data.name, values=values), "")
     for title, path in {"table": taken.data, "population": taken.population, "page": html}.items():
         if path is not None:
             show(f"{title:<12}{path}")
@@ -114,10 +118,11 @@ def _take_over(
         show("", "Not taken over:", *(f"- {each}" for each in taken.lost))
 
 
-def _show(found: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+def _show(inspection: "Inspection", data: str, output: Path | None, html: Path | None, *, show_values: bool) -> None:
+    """Print an inspection, and where its page and policy are."""
     from indistinct.inspection.inspection_document import inspection_document
 
-    show(inspection_document(found, name=data, values=show_values), "")
+    show(inspection_document(inspection, name=data, values=show_values), "")
     if html is not None:
         show(f"page    {html}  (for those who have the table)")
     if output is not None:

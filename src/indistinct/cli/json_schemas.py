@@ -35,7 +35,7 @@ def many(each: Schema) -> Schema:
 
 
 def by_name(each: Schema) -> Schema:
-    """Return the schema of an object whose keys are names, such as those of columns."""
+    """Return the schema of an object that maps names, such as columns, to values."""
     return {"type": "object", "additionalProperties": each}
 
 
@@ -58,6 +58,7 @@ def of_dataclass(kind: Any, *, more: Mapping[str, Schema] | None = None) -> Sche
 
 
 def _of_type(kind: Any) -> Schema:
+    """Return the schema of a type annotation."""
     if kind is Any:
         return ANY
     origin, parts = get_origin(kind), get_args(kind)
@@ -109,6 +110,7 @@ def _certificate() -> Schema:
 
 
 def _verdict() -> Schema:
+    """Return the schema of a verdict."""
     line = {"kind": TEXT, "state": TEXT, "columns": many(TEXT), "attack": maybe(TEXT)}
     more = {"numbers": by_name(NUMBER), "holds": maybe(TEXT), "remedies": many(TEXT), "words": TEXT}
     lines = many(closed({**line, **more}))
@@ -118,6 +120,7 @@ def _verdict() -> Schema:
 
 
 def _explanation() -> Schema:
+    """Return the schema of an explanation."""
     from indistinct.algorithms.explanation import Change, Proof
 
     attempt = closed(
@@ -133,6 +136,7 @@ def _explanation() -> Schema:
 
 
 def _membership() -> Schema:
+    """Return the schema of membership disclosure."""
     from indistinct.evaluation.assess.membership import Membership
 
     whole = of_dataclass(Membership, more={"fake_per_original": maybe(NUMBER)})
@@ -141,6 +145,7 @@ def _membership() -> Schema:
 
 
 def _judged() -> dict[str, Schema]:
+    """Return the schemas of the fields of a verified release."""
     from indistinct.release.certificate import ModelVerdict
 
     counts = {"suppressed_rows": maybe(WHOLE), "classes": WHOLE, "k": WHOLE}
@@ -154,9 +159,9 @@ _METRICS = {"metrics": by_name(maybe(NUMBER))}
 
 def _release() -> Schema:
     """Return the schema of what `anonymize` and `apply` print."""
-    places = {"output": TEXT, "other_outputs": many(TEXT), "certificate_path": maybe(TEXT)}
-    places |= {"recoding_path": maybe(TEXT), "report_path": maybe(TEXT)}
-    always = {**places, **_COUNTED, **_judged(), "verdict": _verdict(), **_METRICS, "counters": by_name(NUMBER)}
+    paths = {"output": TEXT, "other_outputs": many(TEXT), "certificate_path": maybe(TEXT)}
+    paths |= {"recoding_path": maybe(TEXT), "report_path": maybe(TEXT)}
+    always = {**paths, **_COUNTED, **_judged(), "verdict": _verdict(), **_METRICS, "counters": by_name(NUMBER)}
     return closed(always, optional={"not_measured": by_name(TEXT), "explanation": _explanation()})
 
 
@@ -165,9 +170,9 @@ def _verified() -> Schema:
 
 
 def _measured() -> Schema:
-    places = {"published": TEXT, "original": maybe(TEXT), "chart": maybe(TEXT)}
+    paths = {"published": TEXT, "original": maybe(TEXT), "chart": maybe(TEXT)}
     more = {"not_measured": by_name(TEXT), "membership": by_name(_membership())}
-    return closed({**places, **_COUNTED, **_METRICS}, optional=more)
+    return closed({**paths, **_COUNTED, **_METRICS}, optional=more)
 
 
 # Risk
@@ -198,6 +203,7 @@ def _risk() -> dict[str, Schema]:
 
 
 def _disclosure() -> Schema:
+    """Return the schema of attribute disclosure."""
     recursive = many(closed({"l": WHOLE, "c": maybe(NUMBER)}))
     worst = {"values": by_name(maybe(TEXT)), "members": WHOLE, "largest_share": SHARE, "distinct": WHOLE}
     return closed(
@@ -238,7 +244,7 @@ def _uniques() -> dict[str, Schema]:
 
 def _assessed() -> dict[str, Schema]:
     """Return the fields of an assessment."""
-    from indistinct.evaluation.assess.practice import PracticeFinding
+    from indistinct.evaluation.assess.regulators import PracticeFinding
 
     state = one_of("passed", "failed", "warning", "not checked")
     limit = {"figure": TEXT, "meaning": TEXT, "limit": NUMBER, "value": maybe(NUMBER), "passed": FLAG, "state": state}
@@ -260,6 +266,7 @@ def _assess() -> Schema:
 
 
 def _outcome() -> Schema:
+    """Return the schema of an attack's outcome."""
     interval = many(SHARE)
     return closed(
         {
@@ -289,6 +296,7 @@ def _attack() -> Schema:
 
 
 def _scan() -> Schema:
+    """Return the schema of `scan --json`."""
     from indistinct.exploration.scan.base import Finding, NotChecked
 
     skipped = many(of_dataclass(NotChecked))
@@ -313,6 +321,7 @@ def _scan() -> Schema:
 
 
 def _distributions() -> Schema:
+    """Return the schema of `distributions --json`."""
     from indistinct.evaluation.measure.distributions import ColumnDistance
 
     twice = closed({"before": maybe(NUMBER), "after": maybe(NUMBER)})
@@ -323,6 +332,7 @@ def _distributions() -> Schema:
 
 
 def _classify() -> Schema:
+    """Return the schema of `classify --json`."""
     estimate = closed({"mean": NUMBER, "low": NUMBER, "high": NUMBER})
     score = {"classifier": TEXT, "trained_on": TEXT, "accuracy": estimate, "balanced_accuracy": estimate}
     score |= {"difference": maybe(estimate), "by_fold": many(NUMBER)}
@@ -333,6 +343,7 @@ def _classify() -> Schema:
 
 
 def _query() -> Schema:
+    """Return the schema of `query --json`."""
     number: Schema = {"type": ["number", "string", "null"]}  # a date is a text
     members = {"value": number, "low": number, "high": number, "exact": FLAG, "bounded": FLAG, "error": maybe(NUMBER)}
     group = closed({"group": by_name(maybe(TEXT)), **members})
@@ -346,6 +357,7 @@ def _query() -> Schema:
 
 
 def _explore() -> Schema:
+    """Return the schema of `explore --json`."""
     column = closed({"name": TEXT, "height": WHOLE, "levels": many(TEXT)})
     node = many(WHOLE)
     members = {"node": node, "height": WHOLE, "satisfied": FLAG, "minimal": FLAG, "risk": NUMBER}
@@ -369,6 +381,7 @@ def _explore() -> Schema:
 
 
 def _compare() -> Schema:
+    """Return the schema of `compare --json`."""
     risk = closed({"highest": maybe(NUMBER), "average": maybe(NUMBER)})
     point = {"algorithm": TEXT, "model": TEXT, "suppression": {"type": ["number", "string"]}, "state": TEXT}
     point |= {"reason": maybe(TEXT), "risk": risk, "metrics": by_name(maybe(NUMBER)), "seconds": NUMBER}
@@ -387,21 +400,22 @@ def _pattern() -> Schema:
 
 
 def _inspect() -> Schema:
+    """Return the schema of `inspect --json`."""
     listed = closed(dict.fromkeys(("letter", "paragraph", "identifier", "asks"), TEXT))
     column = dict.fromkeys(("distinct", "missing", "smallest_group", "labelled_codes"), WHOLE)
     column |= dict.fromkeys(("name", "type", "role", "reason", "figure"), TEXT)
     column |= {"unique_share": SHARE, "patterns": many(_pattern()), "safe_harbor": maybe(listed)}
     column |= {"involved_share": maybe(SHARE), "hierarchy": maybe(by_name(ANY)), "findings": many(TEXT)}
-    shown = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
-    columns = many(closed({**column, "label": maybe(TEXT)}, optional=shown))
-    found = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
+    value_schemas = {"frequent": many(closed({"value": TEXT, "rows": WHOLE})), "value_labels": by_name(TEXT)}
+    columns = many(closed({**column, "label": maybe(TEXT)}, optional=value_schemas))
+    column_schemas = {"columns": many(TEXT), "unique": WHOLE, "unique_share": SHARE, "minimal": WHOLE}
     together = dict.fromkeys(("members", "looked_at", "size", "found"), WHOLE)
     together |= {"unit": TEXT, "sampled": FLAG, "columns": many(TEXT), "by_size": by_name(SHARE)}
     members = dict.fromkeys(("rows", "classes", "smallest_class", "unique_rows"), WHOLE)
     members |= dict.fromkeys(("warnings", "left_out", "notes", "quasi_identifiers"), many(TEXT))
     members |= {"data": TEXT, "sampled_from": maybe(WHOLE), "unique_share": SHARE, "people": maybe(WHOLE)}
     members |= {"columns": columns, "reading": by_name(ANY), "policy": maybe(TEXT), "page": maybe(TEXT)}
-    members |= {"combinations": closed({**together, "sets": many(closed(found)), "notes": many(TEXT)})}
+    members |= {"combinations": closed({**together, "sets": many(closed(column_schemas)), "notes": many(TEXT)})}
     project = closed({"hierarchies": by_name(TEXT), "population": maybe(TEXT), "not_taken_over": many(TEXT)})
     return closed(members, optional={"project": project})
 
@@ -414,6 +428,7 @@ def _codebook() -> Schema:
 
 
 def _report() -> Schema:
+    """Return the schema of `report --json`."""
     documents = {
         "type": "object",
         "properties": {"certificate": _certificate(), "verdict": _verdict(), "assess": closed(_assessed())},
@@ -428,7 +443,7 @@ def _report() -> Schema:
 
 
 def _partial(schema: Any) -> Any:
-    """Return a schema in which every field may be left out, as readers do not see all of it."""
+    """Return a schema without required fields, because some commands show only part of an object."""
     match schema:
         case Mapping():
             return {key: _partial(each) for key, each in schema.items() if key != "required"}
@@ -454,6 +469,7 @@ def _generate() -> Schema:
 
 
 def _reproduce() -> Schema:
+    """Return the schema of `reproduce --json`."""
     words = ("claim", "source", "place", "setting", "ours", "verdict", "rule", "figures", "differs")
     claim = {**dict.fromkeys(words, TEXT), "held": WHOLE, "tested": WHOLE, "own": FLAG}
     rows = many(many(TEXT))
@@ -484,6 +500,7 @@ def _list() -> Schema:
 
 
 def _analyze() -> Schema:
+    """Return the schema of `analyze --json`."""
     figures = closed(dict.fromkeys(("estimate", "low", "high", "standard_error"), maybe(NUMBER)))
     sides = {"before": maybe(figures), "after": maybe(figures)}
     term = closed({"term": TEXT, **sides, "overlap": maybe(SHARE), "flips": many(TEXT), "lost": FLAG})

@@ -71,7 +71,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
     for name in names:
         if name not in ALGORITHMS:
             raise ParameterError(
-                f"{name!r} is no algorithm", hint=did_you_mean(name, ALGORITHMS) or "see `indistinct list`"
+                f"there is no algorithm {name!r}", hint=did_you_mean(name, ALGORITHMS) or "see `indistinct list`"
             )
     if not algorithms:
         names.insert(0, COMMANDS)
@@ -90,7 +90,7 @@ def warm_up(algorithms: Sequence[str] = (), *, progress: Callable[[float], None]
 
 
 def _in_child(name: str) -> dict[str, str]:
-    """Return where each kernel is kept that an algorithm, or what else is named, called."""
+    """Return the cache file of each kernel that an algorithm, or another named part, uses."""
     ran = subprocess.run(  # noqa: S603  our own module
         [sys.executable, "-m", "indistinct.cli.kernels", name], capture_output=True, text=True, check=True
     )
@@ -166,6 +166,7 @@ def compile_kernels(name: str) -> None:
 
 
 def _cases(name: str) -> "Iterator[Case]":
+    """Yield the cases that call all kernels of an algorithm."""
     from indistinct.testing.checks.examples import examples, forms_of, models_for
 
     for form in forms_of(name):
@@ -177,6 +178,7 @@ def _cases(name: str) -> "Iterator[Case]":
 
 
 def _processor() -> str:
+    """Return the name of the processor for which kernels are compiled."""
     from llvmlite.binding import get_host_cpu_name
     from numba.core import config
 
@@ -185,6 +187,7 @@ def _processor() -> str:
 
 
 def _main(names: Sequence[str]) -> None:
+    """Compile kernels, and print where each is cached as JSON."""
     others = {LOCAL_SEARCH: _search_locally, COMMANDS: _run_commands}
     for name in names:
         others[name]() if name in others else compile_kernels(name)

@@ -35,11 +35,14 @@ def command(
     ],
     ledger: Annotated[Path, typer.Argument(metavar="FILE", help="A file that --ledger wrote.")],
     number: Annotated[
-        int | None, typer.Argument(metavar="NUMBER", help="The release to forget, by its number.")
+        int | None, typer.Argument(metavar="NUMBER", help="The release to forget, by its number; with `forget` alone.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
     """List the releases in a ledger, or forget one: number, time, people, classes and digests, never a value.
+
+    A ledger is the private file in which `anonymize --ledger` and `apply --ledger` keep the releases about the same
+    people.
 
     `forget` removes one, so that later releases are not compared with it: use it for a release that was never
     published, or was withdrawn before it was read.
@@ -63,6 +66,7 @@ def command(
 
 
 def _grid(entries: "Sequence[LedgerEntry]") -> Grid:
+    """Return the table of a ledger's entries."""
     rows = [
         (
             str(each.number),

@@ -48,7 +48,7 @@ def refuse_flags(flags: Flags, *, on_disk: bool = False, **options: Any) -> None
 
 
 def refuse_linked(path: Path, what: str) -> None:
-    """Raise where a command that several tables do not have is given their policy, folder or certificate."""
+    """Raise if a command for a single table is given a policy, folder or certificate of several tables."""
     folder = path if path.is_dir() else path.parent
     named = path.is_dir() or path.name == "certificate.json"
     if is_linked(path) or (named and (folder / "certificate.json").is_file()):
@@ -88,6 +88,7 @@ def anonymize_linked(policy: Path, flags: Flags, output: str | None, *, overwrit
 
 
 def _published(release: "LinkedRelease", folder: Path) -> list[str | Grid]:
+    """Return the lines on a published release of several tables."""
     certificate = release.certificate
     rows = []
     for name, entry in certificate.tables.items():
@@ -117,6 +118,7 @@ def rows_of(table: str, known: int | str) -> str:
 
 
 def _open_release(folder: Path, policy: Path) -> "tuple[Any, ReleaseFolder, ReleasedTables]":
+    """Open a release in a folder with its policy."""
     from indistinct.linked.folder import open_folder
     from indistinct.linked.policy import read_linked_policy
 
@@ -161,7 +163,7 @@ def assess_linked(
     most_below: float | None,
     **options: Any,
 ) -> None:
-    """Say how many people are left among too few, by the number of known rows; exit 4 beyond a limit."""
+    """Print how many people have too few candidates, by the number of known rows; exit 4 beyond a limit."""
     refuse_flags(flags, **options)
     from indistinct.linked.assess import assess_originals, assess_release, parse_known
     from indistinct.linked.policy import read_linked_policy
@@ -204,12 +206,13 @@ def _gate(share: float | None, k: int, most_below: float | None) -> None:
     """Exit with 4 where more people than allowed are left among fewer than k, or where they could not be counted."""
     if most_below is None or (share is not None and share <= most_below):
         return
-    found = "an unknown share" if share is None else percent(share)
-    note(f"{found} of the people are left among fewer than {k}; at most {percent(most_below)} are allowed")
+    share_words = "an unknown share" if share is None else percent(share)
+    note(f"{share_words} of the people are left among fewer than {k}; at most {percent(most_below)} are allowed")
     raise typer.Exit(VerificationError.exit_code)
 
 
 def _assessed(assessment: "LinkedAssessment") -> list[str | Grid]:
+    """Return the lines on the risk by known rows."""
     pairs: dict[tuple[str, str], dict[bool, str]] = {}
     for risk in assessment.risks:
         words = "too many to count" if risk.share is None else percent(risk.share)
@@ -255,12 +258,14 @@ def scan_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> "di
             insensitive=schema.insensitive,
             identifiers=(*schema.identifiers, table.person),
         )
-        found = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
-        places = [f"column {name!r}" for name in made]
+        scanned = scan(files[table.name], original=original, schema=roles, hierarchies=table.hierarchies)
+        checked = [f"column {name!r}" for name in made]
         findings = [
-            each for each in found.findings if not (each.check == "labels-outside-hierarchy" and each.place in places)
+            each
+            for each in scanned.findings
+            if not (each.check == "labels-outside-hierarchy" and each.place in checked)
         ]
-        scans[str(files[table.name])] = replace(found, findings=tuple(findings))
+        scans[str(files[table.name])] = replace(scanned, findings=tuple(findings))
     return scans
 
 
@@ -275,7 +280,7 @@ def attack_linked(
     most_below: float | None,
     **options: Any,
 ) -> None:
-    """Attack a release in a folder by known rows, and say how often that succeeds; exit 4 beyond a limit."""
+    """Attack a release in a folder by known rows, and print the success rate; exit 4 beyond a limit."""
     refuse_flags(flags, **options)
     _check_limit(most_below)
     from indistinct.linked.attack import ATTACKED_PEOPLE, attack_release, refuse_attack
@@ -299,7 +304,7 @@ def attack_linked(
 
 
 def measure_linked(folder: Path, policy: Path, flags: Flags, **options: Any) -> None:
-    """Say what a release in a folder cost, table by table."""
+    """Print the information loss of a release in a folder, table by table."""
     refuse_flags(flags, **options)
     from indistinct.linked.measure import measure_release
     from indistinct.linked.opening import open_linked

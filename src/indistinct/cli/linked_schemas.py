@@ -29,8 +29,8 @@ def _published() -> Schema:
 def _verdict() -> dict[str, Schema]:
     achieved = closed({}, optional={"k": COUNT, "largest_share": SHARE})
     checks = many(closed({"name": TEXT, "holds": FLAG, "words": TEXT}))
-    told = {"holds": FLAG, "checks": checks, "people": COUNT, "rows": by_name(COUNT), "achieved": achieved}
-    return {**told, "violations": maybe(COUNT)}
+    schemas = {"holds": FLAG, "checks": checks, "people": COUNT, "rows": by_name(COUNT), "achieved": achieved}
+    return {**schemas, "violations": maybe(COUNT)}
 
 
 def _assessment() -> dict[str, Schema]:

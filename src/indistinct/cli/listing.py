@@ -9,7 +9,7 @@ from indistinct.document.blocks import grid
 from indistinct.machine.arguments import is_required
 
 if TYPE_CHECKING:
-    from indistinct.spelling import Registry
+    from indistinct.text_form import Registry
 
 
 def command(as_json: options.Json = False) -> None:
@@ -47,6 +47,7 @@ def command(as_json: options.Json = False) -> None:
 
 
 def _entries(registry: "Registry[Any]") -> list[dict[str, Any]]:
+    """List the entries of a registry, with extensions of other packages."""
     listed: list[dict[str, Any]] = [{"name": name, **_about(kind)} for name, kind in registry.builtin.items()]
     for extension in registry.extensions():
         about = {"broken": extension.problem} if extension.kind is None else _about(extension.kind)

@@ -60,7 +60,10 @@ def command(
         measure_linked(published, policy, flags, original=original, metric=metric, chart=chart, overwrite=overwrite)
         return
     if policy is None and original is None:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
     if chart is not None:
         check_picture(chart, flag="--chart", overwrite=overwrite)
     from indistinct.evaluation.measure.measure import measure
@@ -110,7 +113,7 @@ def _measured_members(given: "Published") -> "dict[str, Membership]":
 
 
 def _draw_members(members: "dict[str, Membership]", matched: tuple[str, str]) -> str:
-    """Return the histograms of the first kind of tuples, drawn."""
+    """Draw the membership histograms of the first kind of tuples as text."""
     from indistinct.evaluation.assess.membership import draw_matching
 
     if not members:

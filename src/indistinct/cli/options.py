@@ -37,8 +37,8 @@ def option_of(setting: Setting) -> Any:
     least = 0 if setting.kind is WHOLE else None
     panel, words = setting.group, setting.flag_help
     metavar = "" if setting.kind is TRUTH else setting.metavar
-    shown = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
-    return Annotated[setting.kind.flag, shown]
+    option = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
+    return Annotated[setting.kind.flag, option]
 
 
 Json = Annotated[bool, typer.Option("--json", rich_help_panel="Messages", help=FLAGS["as_json"].help)]
@@ -194,6 +194,6 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
 
 
 def refuse_most_below(limit: float | None) -> None:
-    """Raise where the limit of people below k is given for a single table."""
+    """Raise if the limit of people below k is given for a single table."""
     if limit is not None:
         raise ParameterError("--most-below goes with a policy of several tables", hint="--policy policy.toml")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def checked_path(
     output: "Path | DatabaseTable | None", *, recoding: Path | None, overwrite: bool, sources: Sequence[Path]
 ) -> "Path | DatabaseTable":
-    """Return where a release goes; raise before any work if it cannot be written there."""
+    """Return the path of a release; raise before any work if it cannot be written there."""
     from indistinct.release.writing.places import Destination
 
     if output is None:
@@ -68,19 +68,19 @@ def measure_and_note(run: Callable[[], "Measurements"]) -> "Measurements":
     """Measure a release that is published already; say so if that fails, and go on where it is for want of memory."""
     from indistinct.metrics import Measurements
 
-    said = "the release is written and verified, but it cannot be measured"
+    message_start = "the release is written and verified, but it cannot be measured"
     try:
         return run()
     except OutOfMemoryError as error:
-        note(f"{said}: {error.message}")
+        note(f"{message_start}: {error.message}")
         return Measurements()
     except IndistinctError:
-        note(said)
+        note(message_start)
         raise
 
 
 def report(summary: "Summary", *, as_json: bool) -> None:
-    """Say what was published, what holds, what it cost, and where the files are."""
+    """Print the summary of a run: rows, guarantees, information loss and files."""
     for warning in summary.warnings:
         note(warning)
     if as_json:
@@ -97,7 +97,7 @@ def checked_report(
     overwrite: bool,
     sources: "Sequence[Path]",
 ) -> Path | None:
-    """Return where the report of a policy goes, None if it asks for none; raise before any work if it cannot."""
+    """Return the path of a policy's report, None if it requests none; raise before any work if it cannot be written."""
     if policy.output.report is None:
         return None
     from indistinct.drawing.charts import require_extra

@@ -58,7 +58,7 @@ def published_file(
 
 
 def _reading(policy: "Policy", flags: Flags, *, by_policy: bool, original: Path | None) -> "Reading":
-    """Return how flags say that a published file is read."""
+    """Return the reading options of a published file, by flags."""
     if original is not None and not by_policy:
         # Notations are those of the original: a release is written in the plain notation of programs.
         notations = ("decimal", "thousands", "dates", "type", "skip_rows", "comment", "trim", "nameless", "version")

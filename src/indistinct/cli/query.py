@@ -63,7 +63,10 @@ def command(
         check_picture(plot, flag="--plot", overwrite=overwrite)
     by_input = original is None and _has_input(policy)
     if workload is not None and original is None and not by_input:
-        raise ParameterError("no original is given", hint="name the table before publishing with --original")
+        raise ParameterError(
+            "no original is given",
+            hint="add --original FILE, the table as it was before publishing, or --policy policy.toml",
+        )
     given = published_file(published, flags, policy=policy, original=original, recoding=recoding, by_input=by_input)[1]
     if workload is not None:
         _many(given, workload, sanity=sanity, plot=plot, overwrite=overwrite, as_json=flags.as_json)
@@ -102,6 +105,7 @@ def _many(
     overwrite: bool,
     as_json: bool,
 ) -> None:
+    """Print the errors of a workload of queries."""
     from indistinct.evaluation.query.query import workload_error
 
     with progress("asking"):

@@ -26,7 +26,14 @@ PopulationFile = Annotated[
     typer.Option("--population", metavar="FILE", help="A table of the population from which the people were drawn."),
 ]
 Target = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", rich_help_panel="Output", help="Where the page goes (.html).")
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        rich_help_panel="Output",
+        help="Where the report goes: .html, or .docx with --for.",
+    ),
 ]
 Edition = Annotated[
     str, typer.Option("--edition", metavar="NAME", help="internal for the steward, external for readers of the data.")
@@ -130,7 +137,7 @@ def command(
 
 
 def _exit_unless_satisfied(made: "Report") -> None:
-    """Exit with 4 where a report says that a promise does not hold."""
+    """Exit with 4 if the certificate in a report states that a guarantee is not satisfied."""
     if "certificate" in made.content.documents and not made.holds:
         note("the privacy guarantee is NOT satisfied: the report says which model")
         raise typer.Exit(VerificationError.exit_code)

@@ -27,7 +27,7 @@ class FailOn(StrEnum):
 
 @share_options(*ROLES, "hierarchy", "transform", *READING, "memory", *SCREEN)
 def command(
-    published: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Published files, of any tool.")],
+    published: Annotated[list[Path], typer.Argument(metavar="FILE", help="Published files, of any tool.")],
     flags: Flags,
     policy: options.PolicyFile = None,
     original: options.Original = None,
@@ -37,7 +37,7 @@ def command(
     ] = None,
     fail_on: Annotated[
         FailOn,
-        typer.Option("--fail-on", help="The least severe finding that gives exit code 4; a suspicion includes a leak."),
+        typer.Option("--fail-on", help="Findings that give exit code 4: leaks, or suspicions and leaks."),
     ] = FailOn.LEAK,
 ) -> None:
     """Look for leaks in published files: exit 4 if one is found, 1 if some cells cannot be read, else 0.
@@ -46,8 +46,8 @@ def command(
     that programs do not show. Columns without a role, from a policy or from flags, get the role that `inspect`
     suggests. Kept row order, and values of suppressed rows anywhere in the bytes, are found only with --original.
 
-    Reads delimited text, Parquet, Arrow, Feather, workbooks, SPSS, Stata and SAS. Zip archives and pickles, which are
-    not run, are only searched around their cells.
+    Reads delimited text, Parquet, Arrow, Feather, workbooks, SPSS, Stata and SAS. Of zip archives
+    and pickles only what is around the cells is read; pickles are never run.
 
     With a policy of several tables, FILE is the folder of a release, and each table is compared with its original.
 

@@ -49,7 +49,7 @@ BARS: list[str] = []
 
 
 def printable(text: str) -> str:
-    r"""Return text in which nothing steers a terminal, begins a line or turns the direction of writing.
+    r"""Escape control characters, line breaks and changes of writing direction in a text.
 
     Names of columns come from others' files, and may hold any character.
 
@@ -80,6 +80,7 @@ def show(*parts: "str | Block | Document") -> None:
 
 
 def _print(console: "Console", part: "str | Block | Document", *, heading: str = "") -> None:
+    """Print a text, block or document."""
     match part:
         case Document():
             _print_document(console, part)
@@ -94,6 +95,7 @@ def _print(console: "Console", part: "str | Block | Document", *, heading: str =
 
 
 def _lines_of(part: "str | Block") -> "Iterator[str]":
+    """Yield the lines of a block."""
     match part:
         case str(text) | Paragraph(text) | Notice(text) | Picture(_, text):
             yield text
@@ -105,6 +107,7 @@ def _lines_of(part: "str | Block") -> "Iterator[str]":
 
 
 def _print_grid(console: "Console", grid: Grid, *, heading: str) -> None:
+    """Print a table with its caption, in blocks of columns that fit the screen."""
     if grid.caption not in ("", heading):
         _sentence(console, grid.caption, style="bold")
     for block in _blocks(grid, console.width):
@@ -114,6 +117,7 @@ def _print_grid(console: "Console", grid: Grid, *, heading: str) -> None:
 
 
 def _print_document(console: "Console", document: Document) -> None:
+    """Print a document with its sections."""
     _sentence(console, document.title, style="bold")
     for section in document.sections:
         if section.title:
@@ -168,6 +172,7 @@ class _ScreenColumn:
 
     @classmethod
     def of(cls, heading: str, cells: list[str], *, right: bool) -> "_ScreenColumn":
+        """Measure a column: the width it needs at least, and at most."""
         from rich.cells import cell_len
 
         is_name = _is_name_column(heading)
@@ -179,11 +184,11 @@ class _ScreenColumn:
 
 
 def _widths(columns: Sequence[_ScreenColumn], width: int) -> list[int]:
-    """Return how wide each column is: what it needs at least, and equal parts of what is left."""
+    """Return the width of each column: its minimum, and an equal part of the rest."""
     widths = [column.least for column in columns]
     left = width - sum(widths) - GAP * (len(columns) - 1)
-    for place, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
-        more = max(min(left // (len(columns) - place), columns[index].most - widths[index]), 0)
+    for widened, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
+        more = max(min(left // (len(columns) - widened), columns[index].most - widths[index]), 0)
         widths[index] += more
         left -= more
     return widths
@@ -195,11 +200,12 @@ def _is_name_column(heading: str) -> bool:
 
 
 def _glue(text: str) -> str:
-    """Return a text in which no space comes between a number and its percent sign."""
+    """Replace the space before a percent sign by a no-break space."""
     return BEFORE_PERCENT.sub(GLUE, text)
 
 
 def _rich_table(columns: Sequence[_ScreenColumn], width: int) -> "Table":
+    """Return a table of the library rich with these columns."""
     from rich import box
     from rich.table import Table
 
@@ -219,8 +225,8 @@ def _rich_table(columns: Sequence[_ScreenColumn], width: int) -> "Table":
 
 def say(message: str, *, style: str | None = None) -> None:
     """Print a message that is not the result; one that lists very much is cut."""
-    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} …"
-    _sentence(screen(stderr=True), shown, style=style)
+    text = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]} …"
+    _sentence(screen(stderr=True), text, style=style)
 
 
 def _sentence(console: "Console", text: str, *, style: str | None = None) -> None:
@@ -238,6 +244,7 @@ def _sentence(console: "Console", text: str, *, style: str | None = None) -> Non
 
 
 def _broken(line: str, width: int) -> str:
+    """Break a line to a width; following lines are indented."""
     from rich.cells import cell_len
 
     indent = " " * (len(line) - len(line.lstrip()) + 2)
@@ -290,11 +297,11 @@ PREPARING_NOTES = {
 @contextmanager
 def say_preparing() -> Iterator[None]:
     """Say once that kernels are being compiled, unless a bar says so."""
-    said: list[str] = []
+    lines: list[str] = []
 
     def tell(stage: str, _rows: str) -> None:
-        if stage in PREPARING_NOTES and not said and not BARS:
-            said.append(stage)
+        if stage in PREPARING_NOTES and not lines and not BARS:
+            lines.append(stage)
             note(f"{stage}: {PREPARING_NOTES[stage]}")
 
     with watch_stages(tell):

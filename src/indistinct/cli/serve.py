@@ -61,7 +61,7 @@ def command(
         from indistinct.web.server import GIGABYTE, Address, address_to_json, check_host, serve
         from indistinct.web.sessions import Settings
     except ModuleNotFoundError as error:
-        raise MissingExtraError(str(error.name), extra="web", purpose="the page") from None
+        raise MissingExtraError(str(error.name), extra="web", purpose="the web app") from None
     if not 0 <= port < 1 << 16:
         raise ParameterError(f"a port is a number from 1 to 65535; got {port}", hint="leave it out to take a free one")
     check_host(host)

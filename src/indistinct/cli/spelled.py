@@ -76,6 +76,7 @@ def date_formats_of(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _is_format(text: str) -> bool:
+    """Return whether a text is a date format."""
     from indistinct.tables.notation import check_format
 
     try:
@@ -86,7 +87,7 @@ def _is_format(text: str) -> bool:
 
 
 def models_of(texts: Sequence[str] | None) -> tuple["Model", ...]:
-    """Return the models that flags spell."""
+    """Parse the models of flags."""
     from indistinct.models.registry import parse_model
 
     return tuple(part for text in texts or () for part in parse_model(text).parts())
@@ -107,7 +108,7 @@ def node_of(text: str) -> tuple[int, ...]:
 
 
 def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
-    """Return the hierarchies that flags spell as COLUMN=SPEC."""
+    """Parse hierarchies given as COLUMN=SPEC."""
     from indistinct.hierarchy import hierarchy_from_spec
 
     specs = _specs(texts, "hierarchy", example="--hierarchy zipcode=mask:right --hierarchy age=intervals:5,10,20")
@@ -115,7 +116,7 @@ def hierarchies_of(texts: Sequence[str] | None) -> dict[str, "Hierarchy"]:
 
 
 def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation"]:
-    """Return the transformations that flags spell as COLUMN=SPEC."""
+    """Parse maskings given as COLUMN=SPEC."""
     from indistinct.recoding.transformations import parse_transformation
 
     specs = _specs(texts, "transformation", example="--transform cost=round:100,top:10000 --transform note=clear")
@@ -123,7 +124,7 @@ def transformations_of(texts: Sequence[str] | None) -> dict[str, "Transformation
 
 
 def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
-    """Return the pseudonyms that flags spell as COLUMN=SPEC."""
+    """Parse pseudonyms given as COLUMN=SPEC."""
     from indistinct.release.pseudonyms.making import parse_pseudonym
 
     specs = _specs(texts, "pseudonym", example="--pseudonym patient=key:FILE or --pseudonym patient=random")
@@ -131,7 +132,7 @@ def pseudonyms_of(texts: Sequence[str] | None) -> dict[str, "Pseudonym"]:
 
 
 def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
-    """Return how much columns matter, which flags spell as COLUMN=NUMBER.
+    """Parse attribute weights given as COLUMN=NUMBER.
 
     >>> str(importance_of_flags(["age=3", "sex=0.5"]))
     'age=3|sex=0.5'
@@ -149,7 +150,7 @@ def importance_of_flags(texts: Sequence[str] | None) -> "Importance":
 
 
 def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
-    """Return between which levels columns are published, which flags spell as COLUMN=LEAST..MOST.
+    """Parse minimum and maximum generalization given as COLUMN=LEAST..MOST.
 
     >>> str(levels_of_flags(["zipcode=1..3", "age=2.."]))
     'zipcode=1..3, age=2..'
@@ -160,7 +161,7 @@ def levels_of_flags(texts: Sequence[str] | None) -> "LevelBounds":
 
 
 def numeric_of_flags(texts: Sequence[str] | None) -> "NumericForms":
-    """Return the forms of single columns of numbers, which flags spell as COLUMN=FORM.
+    """Parse the forms of single columns of numbers given as COLUMN=FORM.
 
     >>> str(numeric_of_flags(["age=mean", "hours=bounds"]))
     'age=mean|hours=bounds'
@@ -171,7 +172,7 @@ def numeric_of_flags(texts: Sequence[str] | None) -> "NumericForms":
 
 
 def rules_of(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return how the ranges of columns enter an analysis, which flags spell as COLUMN=RULE."""
+    """Parse the rules for ranges in an analysis given as COLUMN=RULE."""
     return _specs(texts, "a rule", example="--rule age=midpoint")
 
 

@@ -35,8 +35,8 @@ def command(
     from flags; --model replaces the policy's models. A bucketized or sliced release must satisfy its algorithm's
     guarantee.
 
-    With a person ID, people are counted on the original; --recoding assigns its rows to classes if labels alone cannot.
-    Pseudonyms are judged by the rows that they link. A population is counted again for models that need it.
+    With a person ID give --original too: people are counted there. Add --recoding if two published labels could cover
+    the same row.
 
     With a policy of several tables, PUBLISHED is the folder of a release; --originals also looks for the original of
     every published person.
@@ -47,19 +47,19 @@ def command(
     if originals:
         raise ParameterError("--originals goes with a policy of several tables", hint="name one table with --original")
     if policy is None and not flags.model and not flags.algorithm:
-        raise no_model()
+        raise no_model(published=True)
     from indistinct.evaluation.summary import Summary
     from indistinct.evaluation.verify import verify
     from indistinct.release.promise import promised_model
     from indistinct.release.writing.places import place_at
 
-    place = data_of(published, flags)
+    published_at = data_of(published, flags)
     job, given = published_file(
-        place, flags, policy=policy, original=original, recoding=recoding, population=True, trusting=False
+        published_at, flags, policy=policy, original=original, recoding=recoding, population=True, trusting=False
     )
     certificate = verify(given, model=promised_model(job.model, job.algorithm, job.schema))
     summary = Summary(
-        {"published": place_at(place).name},
+        {"published": place_at(published_at).name},
         certificate.rows,
         certificate.original_rows,
         certificate.form,

@@ -46,15 +46,15 @@ class JsonValues:
 
     def at(self, *path: str | int) -> Any:
         """Return the value at a path, None where a part of the path is missing."""
-        found: Any = self.content
+        value: Any = self.content
         for key in path:
-            if isinstance(found, Mapping):
-                found = found.get(key)
-            elif isinstance(found, list | tuple) and isinstance(key, int) and key < len(found):
-                found = found[key]
+            if isinstance(value, Mapping):
+                value = value.get(key)
+            elif isinstance(value, list | tuple) and isinstance(key, int) and key < len(value):
+                value = value[key]
             else:
                 return None
-        return found
+        return value
 
     def figure(self, *path: str | int, words: Words = short, absent: str = ABSENT) -> Figure:
         """Return the value at a path as a figure, in the words that a function gives it."""

@@ -85,11 +85,11 @@ class Catalogue:
         end = "." if text.endswith(".") else ""
         part = text[:1].lower() + text[1 : len(text) - len(end)]
         may = text[:1].isupper() or bool(end)  # it may be the same as a part of another one
-        found = None if may and text not in self.exact and part in self.exact else self._translate(text)
-        if found is None and may:
-            said = self._translate(part)
-            found = None if said is None else said[:1].upper() + said[1:] + end
-        return found
+        translated = None if may and text not in self.exact and part in self.exact else self._translate(text)
+        if translated is None and may:
+            part_translated = self._translate(part)
+            translated = None if part_translated is None else part_translated[:1].upper() + part_translated[1:] + end
+        return translated
 
     def number(self, text: str) -> str:
         """Return a number as the language writes it."""
@@ -102,7 +102,7 @@ class Catalogue:
         return f"{names} {self.exact['and']} {last}" if word else self.exact.get(last, last)
 
     def _spell(self, text: str) -> str:
-        """Return a value of a parameter, of which a number is written as the language writes it."""
+        """Write a number in the language of the catalogue; return other values unchanged."""
         return self.number(text) if re.fullmatch(NUMBER, text) else text
 
     def date(self, text: str) -> str:
@@ -113,6 +113,7 @@ class Catalogue:
             return text
 
     def _translate(self, text: str) -> str | None:
+        """Translate a text by an exact message, as a number, or by a pattern; None if nothing fits."""
         if text in self.exact:
             return self.exact[text]
         if re.fullmatch(NUMBER, text):
@@ -139,6 +140,7 @@ class Catalogue:
         return _PLACEHOLDER.sub(lambda found: filled[found[1]], message.translation)
 
     def _convert(self, text: str, kind: str) -> str | None:
+        """Convert the text of a placeholder by its kind: number, date, or text to translate."""
         match kind:
             case "n":
                 return self.number(text)
@@ -168,10 +170,12 @@ def read_catalogue(language: str) -> Catalogue:
     text = files("indistinct.document").joinpath(f"{language}.po").read_text("utf-8")
     messages = dict(read_messages(text))
     header = dict(line.split(": ", 1) for line in messages.pop("").splitlines())
-    patterns = [_message(source, said) for source, said in messages.items() if _PLACEHOLDER.search(source)]
+    patterns = [
+        _message(source, translation) for source, translation in messages.items() if _PLACEHOLDER.search(source)
+    ]
     # Of two messages for one sentence the one is meant that begins with words, and then the longer one.
     patterns.sort(key=lambda each: (each.source.startswith("{"), -len(_PLACEHOLDER.sub("", each.source))))
-    exact = {source: said for source, said in messages.items() if not _PLACEHOLDER.search(source)}
+    exact = {source: translation for source, translation in messages.items() if not _PLACEHOLDER.search(source)}
     return Catalogue(language, exact, tuple(patterns), header["X-Decimal"], header["X-Thousands"], header["X-Date"])
 
 
@@ -193,22 +197,23 @@ def read_messages(text: str) -> Iterator[tuple[str, str]]:
     parts: dict[str, str] = {}
     key = ""
     for line in [*text.splitlines(), 'msgid ""']:
-        found = _ENTRY.match(line.strip())
-        if found is None:
+        match = _ENTRY.match(line.strip())
+        if match is None:
             continue
-        if found[1]:
-            key = found[1]
+        if match[1]:
+            key = match[1]
             if key == "msgid" and "msgstr" in parts:
                 yield parts["msgid"], parts["msgstr"]
                 parts = {}
-        parts[key] = parts.get(key, "") + ast.literal_eval(found[2] or found[3])
+        parts[key] = parts.get(key, "") + ast.literal_eval(match[2] or match[3])
 
 
 def _message(source: str, translation: str) -> Message:
+    """Compile a message with placeholders to a pattern."""
     kinds: dict[str, str] = {}
 
-    def shape_of(found: re.Match[str]) -> str:
-        name, kind = found[1], found[2] or ""
+    def shape_of(match: re.Match[str]) -> str:
+        name, kind = match[1], match[2] or ""
         if name in kinds:
             return f"(?P={name})"
         kinds[name] = kind
@@ -218,9 +223,9 @@ def _message(source: str, translation: str) -> Message:
 
 
 def _replace_between(source: str, of_text: Callable[[str], str], of_placeholder: Callable[[re.Match[str]], str]) -> str:
-    """Return a message in which texts and placeholders are replaced, each in its way."""
+    """Replace the texts and the placeholders of a message, each by its own function."""
     parts, end = [], 0
-    for found in _PLACEHOLDER.finditer(source):
-        parts += [of_text(source[end : found.start()]), of_placeholder(found)]
-        end = found.end()
+    for match in _PLACEHOLDER.finditer(source):
+        parts += [of_text(source[end : match.start()]), of_placeholder(match)]
+        end = match.end()
     return "".join((*parts, of_text(source[end:])))

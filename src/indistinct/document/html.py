@@ -51,7 +51,7 @@ def escape(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a text as HTML, in which no line is broken between a number and its percent sign."""
+    """Escape a text for HTML, with a no-break space before percent signs."""
     return BEFORE_PERCENT.sub(NO_BREAK_SPACE, escape(text))
 
 
@@ -97,7 +97,7 @@ def grid_html(table: Grid, *, heading: str = "") -> str:
 
 
 def _width(table: Grid) -> str:
-    """Return how wide a table is, for screens and sheets that are not."""
+    """Return the class attribute of a wide table."""
     columns = len(table.headings)
     return "" if columns < BROAD else ' class="broad crowded"' if columns >= CROWDED else ' class="broad"'
 
@@ -168,6 +168,7 @@ def page_html(document: Document, *, byline: str = "", footer: str = "", transla
 
 
 def _section_html(section: Section, *, number: int) -> str:
+    """Return a section as HTML."""
     lines = []
     for outer, row in enumerate(rows_of(section.blocks), start=1):
         parts = [

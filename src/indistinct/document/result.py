@@ -51,12 +51,13 @@ class Result(AsJson):
         return f"<{_cut(self.document().title)}>"
 
     def _repr_html_(self) -> str:
-        shown = _shorten(self.document())
+        """Return the result as HTML for notebooks."""
+        document = _shorten(self.document())
         blocks = [
             f"<p><strong>{prose(section.title)}</strong></p>" * bool(section.title) + _blocks_html(section.blocks)
-            for section in shown.sections
+            for section in document.sections
         ]
-        title = f"<p><strong>{prose(shown.title)}</strong></p>"
+        title = f"<p><strong>{prose(document.title)}</strong></p>"
         return f'<div class="indistinct"><style>{STYLE}</style>{title}{"".join(blocks)}</div>'
 
 
@@ -74,6 +75,7 @@ def _shorten(whole: Document) -> Document:
 
 
 def _shorten_block(block: Block) -> tuple[Block, ...]:
+    """Shorten a block for notebooks."""
     match block:
         case Grid():
             rows = tuple(tuple(map(_cut_cell, row)) for row in block.rows[: block.most])
@@ -98,6 +100,7 @@ def _cut_cell(cell: str | Figure) -> str | Figure:
 
 
 def _cut(text: str) -> str:
+    """Cut a text after the allowed number of characters."""
     return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 1]}…"
 
 
@@ -131,7 +134,7 @@ def markdown_of(whole: Document) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return a text in which nothing is markup, in one line.
+    r"""Escape markup in a text, and put it on one line.
 
     >>> print(plain("<b> | c"))
     \<b\> \| c
@@ -140,6 +143,7 @@ def plain(text: str) -> str:
 
 
 def _block(block: Block, *, heading: str) -> str:
+    """Return a block as Markdown."""
     match block:
         case Paragraph(text):
             return plain(text)

@@ -56,10 +56,10 @@ class Translation:
 
     def text(self, text: str) -> str:
         """Return a text of the program in the language of the catalogue."""
-        found = self.catalogue.translate(text) if text and not isinstance(text, Own) else text
-        if found is None:
+        translated = self.catalogue.translate(text) if text and not isinstance(text, Own) else text
+        if translated is None:
             self.missing[text] = None
-        return text if found is None else found
+        return text if translated is None else translated
 
     def item(self, text: str) -> str:
         """Return a text that may be one of the table or of its publisher."""
@@ -72,6 +72,7 @@ class Translation:
         return self._word(cell)
 
     def _word(self, text: str) -> str:
+        """Translate a word of a table; values of the data stay."""
         if text in self.own or isinstance(text, Own):
             return text
         if _DATE.fullmatch(text):
@@ -79,7 +80,7 @@ class Translation:
         return self.text(text) if " " in text else self.catalogue.translate(text) or text
 
     def document(self, document: Document) -> Document:
-        """Return a document whose texts are translated; figures keep their values and paths."""
+        """Translate the texts of a document; figures keep their values and paths."""
         return Document(self.text(document.title), tuple(map(self.section, document.sections)))
 
     def section(self, section: Section) -> Section:
@@ -113,26 +114,26 @@ class Translation:
         )
 
     def drawing(self, svg: str, *, values: bool = False) -> str:
-        """Return a drawing whose words are translated; labels that the catalogue does not have are values.
+        """Translate the words of a drawing; labels missing from the catalogue are data values.
 
         Where the marks of its axes are `values` of a table, only numbers and what is in italics among them are written
         otherwise: a name for missing or for several values.
         """
 
-        def translate(found: re.Match[str], *, mark: bool = False) -> str:
-            text = html.unescape(found[3])
-            stays = mark and _ITALIC not in found[1] and not _NUMBER_OR_MONTH.fullmatch(text)
-            return f"{found[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{found[4]}"
+        def translate(match: re.Match[str], *, mark: bool = False) -> str:
+            text = html.unescape(match[3])
+            stays = mark and _ITALIC not in match[1] and not _NUMBER_OR_MONTH.fullmatch(text)
+            return f"{match[1]}{html.escape(text if stays else self._drawn(text), quote=False)}{match[4]}"
 
         described = _DESCRIPTION.search(svg)
         notes = html.unescape(described[2]).split(NOTE_END) if described else []
         parts = _MARKS.split(svg) if values else [svg]
-        said = "".join(
-            _DRAWN.sub(functools.partial(translate, mark=bool(place % 2)), part) for place, part in enumerate(parts)
+        translated = "".join(
+            _DRAWN.sub(functools.partial(translate, mark=bool(index % 2)), part) for index, part in enumerate(parts)
         )
         german = html.escape(NOTE_END.join(map(self._drawn, notes)), quote=False)
-        said = _DESCRIPTION.sub(lambda found: f"{found[1]}{german}{found[3]}", said)
-        return _LINES.sub(lambda found: self._lines(found[0], notes), said)
+        translated = _DESCRIPTION.sub(lambda found: f"{found[1]}{german}{found[3]}", translated)
+        return _LINES.sub(lambda found: self._lines(found[0], notes), translated)
 
     def _drawn(self, text: str) -> str:
         """Return a text of a drawing; one that the catalogue does not have is a value."""

@@ -64,6 +64,7 @@ def draw_cumulative(sides: Mapping[str, Sizes], *, k: int | None, groups: str = 
 def _histogram(
     name: str, sizes: Sizes, *, k: int | None, groups: str, unit: str, reach: tuple[int, int]
 ) -> "alt.LayerChart":
+    """Draw the histogram of class sizes, with a rule at k."""
     alt = altair()
     edges = edges_for(k, reach[1])
     members = sum(size * number for size, number in sizes.items()) or 1
@@ -113,6 +114,7 @@ def _rule(k: int | None, high: int) -> Sequence["alt.Chart"]:
 
 
 def _running(name: str, sizes: Sizes, high: int) -> list[dict[str, Any]]:
+    """Return the running share of members by class size."""
     members, total = sum(size * number for size, number in sizes.items()) or 1, 0
     points: list[dict[str, Any]] = []
     for size in sorted(sizes):
@@ -123,11 +125,13 @@ def _running(name: str, sizes: Sizes, high: int) -> list[dict[str, Any]]:
 
 
 def _reach(sides: Mapping[str, Sizes]) -> tuple[int, int]:
+    """Return the smallest and largest size of the axis."""
     largest = max((max(sizes, default=1) for sizes in sides.values()), default=1)
     return 1, max(round(1.2 * largest), largest + 1, 10)
 
 
 def _ticks(high: int) -> list[int]:
+    """Return the ticks 1, 2, 5, 10, … up to the largest size."""
     return [tick for power in range(10) for digit in (1, 2, 5) for tick in [digit * 10**power] if tick <= high]
 
 
@@ -137,10 +141,12 @@ def _colours(names: Sequence[str]) -> list[str]:
 
 
 def _one(groups: str) -> str:
+    """Return the singular of `groups`."""
     return "class" if groups == "classes" else "bucket"
 
 
 def _words(sizes: Sizes, k: int | None, unit: str) -> str:
+    """Describe the class sizes in a sentence."""
     members = sum(size * number for size, number in sizes.items()) or 1
     sentence = f"the smallest has {_members(min(sizes, default=0), unit)}"
     if k is None:
@@ -199,15 +205,15 @@ def _bars(bars: Bars, *, title: str, sides: Sequence[str]) -> "list[alt.Chart]":
     x = alt.X("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", tickCount=5, grid=True, gridColor="#ddd")
     colour = alt.Color("side:N", sort=list(sides)).scale(domain=list(sides), range=colours)
     base = alt.Chart(alt.Data(values=values), width=BAR_WIDTH, height=len(names) * (len(sides) * BAR + 14))
-    place = {"align": "left", "dx": 5, "fontSize": 11}
+    label_style = {"align": "left", "dx": 5, "fontSize": 11}
     # A limit may lie behind a value, which stays legible.
     halo, text = (
-        base.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", aria=False, **place),
-        base.mark_text(**place),
+        base.mark_text(stroke="white", strokeWidth=3, strokeJoin="round", aria=False, **label_style),
+        base.mark_text(**label_style),
     )
-    said = {"y": y, "yOffset": offset, "x": "share:Q", "text": "text:N"}
+    encoding = {"y": y, "yOffset": offset, "x": "share:Q", "text": "text:N"}
     bar = base.mark_bar(height=BAR).encode(y=y, yOffset=offset, x=x, color=colour)
-    return [bar, halo.encode(**said), text.encode(**said)]
+    return [bar, halo.encode(**encoding), text.encode(**encoding)]
 
 
 def _words_of_bars(bars: Bars) -> list[str]:

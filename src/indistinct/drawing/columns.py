@@ -54,8 +54,8 @@ def bars_of_numbers(numbers: Floats, counts: Counts, *, dates: bool = False) -> 
         edges = np.arange(low - 0.5, high + 1)
     else:
         edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
-    found, _ = np.histogram(numbers, bins=edges, weights=counts)
-    return Bars(tuple(round(each) for each in found), edges=tuple(edges.tolist()), dates=dates)
+    heights, _ = np.histogram(numbers, bins=edges, weights=counts)
+    return Bars(tuple(round(each) for each in heights), edges=tuple(edges.tolist()), dates=dates)
 
 
 def draw_bars(name: str, bars: Bars) -> str:
@@ -68,12 +68,15 @@ def draw_bars(name: str, bars: Bars) -> str:
 
 
 def _most_frequent(bars: Bars) -> "alt.Chart":
+    """Draw the most frequent values of a column."""
     alt = altair()
     # Two long labels may begin alike, so that each has its place in front of it.
-    keys = [f"{place:02d}{label}" for place, label in enumerate(bars.labels)]
+    keys = [f"{index:02d}{label}" for index, label in enumerate(bars.labels)]
     rows = [{"value": key, "rows": count} for key, count in zip(keys, bars.counts, strict=True)]
-    shown = f"length(datum.label) > {LONGEST + 2} ? slice(datum.label, 2, {LONGEST + 1}) + '…' : slice(datum.label, 2)"
-    labels = {"labelExpr": shown, "labelLimit": LABELS, "minExtent": LABELS, "maxExtent": LABELS, "domain": False}
+    label_text = (
+        f"length(datum.label) > {LONGEST + 2} ? slice(datum.label, 2, {LONGEST + 1}) + '…' : slice(datum.label, 2)"
+    )
+    labels = {"labelExpr": label_text, "labelLimit": LABELS, "minExtent": LABELS, "maxExtent": LABELS, "domain": False}
     return (
         alt.Chart(alt.Data(values=rows), width=WIDTH - LABELS, height=HEIGHT)
         .mark_bar(color=COLOURS[0])
@@ -85,6 +88,7 @@ def _most_frequent(bars: Bars) -> "alt.Chart":
 
 
 def _histogram(bars: Bars) -> "alt.Chart":
+    """Draw a histogram of numbers or dates."""
     alt = altair()
     ends: list[float | str] = [_moment(edge) if bars.dates else edge for edge in bars.edges]
     rows = [

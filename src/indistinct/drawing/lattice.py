@@ -134,9 +134,9 @@ class _Page:
         """Lay a layer from a line on downward; return where it ends."""
         rows = math.ceil(len(layer) / (ROW_LIMIT if linked else self.widest))
         rows = min(rows, 2) if linked else rows
-        for place, levels in enumerate(layer):
+        for index, levels in enumerate(layer):
             # Neighbours are in different rows, half a box apart.
-            row, across = (place % rows, place / rows) if linked else (place % rows, place // rows)
+            row, across = (index % rows, index / rows) if linked else (index % rows, index // rows)
             last = (len(layer) - 1) / rows if linked else (len(layer) - 1 - row) // rows
             self.middle[levels] = AXIS + (self.width - AXIS) / 2 + (across - last / 2) * self.pitch
             self.top[levels] = down + row * (self.box_height + 10)
@@ -176,6 +176,7 @@ def _per_row(layer: list[Node]) -> float:
 
 
 def _box(box: Box, left: float, top: float, *, width: float, small: bool, words: str = "") -> str:
+    """Return the box of a node as SVG."""
     middle, height = width / 2, SMALL_HEIGHT if small else FULL_HEIGHT
     inner = [
         f"<title>{_clean(box.title)}</title>",
@@ -185,8 +186,8 @@ def _box(box: Box, left: float, top: float, *, width: float, small: bool, words:
     if not small:
         inner += [_text(middle, 30 + 12 * line, figure, kind="figure") for line, figure in enumerate(box.figures)]
     if box.chosen:
-        place = f"translate({width + 3:.1f} -4) scale(0.7)" if small else f"translate({width:.1f} 0)"
-        inner.append(f'<path class="star" transform="{place}" d="{STAR}"/>')
+        transform = f"translate({width + 3:.1f} -4) scale(0.7)" if small else f"translate({width:.1f} 0)"
+        inner.append(f'<path class="star" transform="{transform}" d="{STAR}"/>')
     kind = f"{box.state} chosen" if box.chosen else box.state
     return _group(left, top, inner, kind=kind)
 
@@ -217,6 +218,7 @@ def _legend(figures: tuple[str, str] | None, box_width: float, *, mark: str) -> 
 
 
 def _swatch(left: float, kind: str, more: str = "") -> str:
+    """Return a sample of a box for the legend."""
     return _group(left, 17, [f'<rect width="28" height="18" rx="4"/>{more}'], kind=kind)
 
 
@@ -235,6 +237,7 @@ def _level_table(axes: Axes) -> tuple[list[str], float, float]:
 
 
 def _group(left: float, top: float, parts: Sequence[str], *, kind: str = "") -> str:
+    """Return SVG elements moved to a position."""
     named = f' class="{kind}"' if kind else ""
     return f'<g{named} transform="translate({left:.1f} {top:.1f})">' + "\n".join(parts) + "</g>"
 

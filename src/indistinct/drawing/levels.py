@@ -15,16 +15,16 @@ def level_meanings(taxonomy: Taxonomy, hierarchy: Hierarchy | None = None) -> tu
     >>> level_meanings(ages.bind(Domain("age", pa.array([21, 22, 38, 40]))), ages)
     ('as it is (4 values)', 'width 5 (3)', 'width 10 (3)', 'one value')
     """
-    found = []
+    meanings = []
     for level, labels in enumerate(taxonomy.labels):
         if level and level == taxonomy.height and len(labels) == 1:
-            found.append("one value")
+            meanings.append("one value")
         elif level == 0:
-            found.append(f"as it is ({_values(len(labels))})")
+            meanings.append(f"as it is ({_values(len(labels))})")
         else:
             words = _words(hierarchy, level)
-            found.append(f"{words} ({len(labels):,})" if words else f"{_values(len(labels))}")
-    return tuple(found)
+            meanings.append(f"{words} ({len(labels):,})" if words else f"{_values(len(labels))}")
+    return tuple(meanings)
 
 
 def _words(hierarchy: Hierarchy | None, level: int) -> str:

@@ -54,13 +54,15 @@ def _bars(
     """Return the bars of groups, side by side."""
     alt = altair()
     # Two long labels may begin alike, so that each has its place in front of it.
-    keys = [f"{place:03d}{label}" for place, label in enumerate(labels)]
+    keys = [f"{position:03d}{label}" for position, label in enumerate(labels)]
     bars = [
         {"group": key, "side": side, "share": share}
         for side, shares in zip(NAMES, (before, after), strict=True)
         for key, share in zip(keys, shares, strict=True)
     ]
-    shown = f"length(datum.label) > {LONGEST + 3} ? slice(datum.label, 3, {LONGEST + 3}) + '…' : slice(datum.label, 3)"
+    label_text = (
+        f"length(datum.label) > {LONGEST + 3} ? slice(datum.label, 3, {LONGEST + 3}) + '…' : slice(datum.label, 3)"
+    )
     own = [f"{index:03d}" for index in sorted(joined)]
     italic = alt.condition(f"indexof({own}, slice(datum.label, 0, 3)) >= 0", alt.value("italic"), alt.value("normal"))
     return (
@@ -68,7 +70,7 @@ def _bars(
         .mark_bar()
         .encode(
             y=alt.Y("group:N", sort=keys, title=None)
-            .axis(labelExpr=shown, labelLimit=LABELS, labelFontStyle=italic, minExtent=LABELS, maxExtent=LABELS)
+            .axis(labelExpr=label_text, labelLimit=LABELS, labelFontStyle=italic, minExtent=LABELS, maxExtent=LABELS)
             .scale(paddingInner=0.2),
             yOffset=alt.YOffset("side:N", sort=list(NAMES)),
             x=alt.X("share:Q", title="share of rows").axis(format="%", tickCount=5, grid=True, gridColor="#ddd"),
@@ -82,21 +84,21 @@ def _histogram(
 ) -> "alt.LayerChart":
     """Return a histogram: filled bars before, and the outline of those after over them."""
     alt = altair()
-    places = [_milliseconds(edge) if dates else edge for edge in edges]
+    positions = [_milliseconds(edge) if dates else edge for edge in edges]
     kind = "T" if dates else "Q"
     x: dict[str, Any] = {"title": None}
-    scale = alt.Scale(type="utc" if dates else "linear", domain=[places[0], places[-1]], nice=False)
+    scale = alt.Scale(type="utc" if dates else "linear", domain=[positions[0], positions[-1]], nice=False)
     spell = "%b %Y" if edges[-1] - edges[0] < YEARS else "%Y"
     axis = alt.Axis(tickCount=4, labelOverlap=True, format=spell) if dates else alt.Axis(tickCount=6, labelExpr=SHORT)
     bars = [
         {"low": low, "high": high, "share": share, "side": NAMES[0], "nothing": 0}
-        for (low, high), share in zip(pairwise(places), before, strict=True)
+        for (low, high), share in zip(pairwise(positions), before, strict=True)
     ]
-    steps = [{"at": places[0], "share": 0.0}]
-    for (low, high), share in zip(pairwise(places), after, strict=True):
+    steps = [{"at": positions[0], "share": 0.0}]
+    for (low, high), share in zip(pairwise(positions), after, strict=True):
         steps += [{"at": low, "share": share}, {"at": high, "share": share}]
-    steps.append({"at": places[-1], "share": 0.0})
-    line = [{**step, "side": NAMES[1], "order": place} for place, step in enumerate(steps)]
+    steps.append({"at": positions[-1], "share": 0.0})
+    line = [{**step, "side": NAMES[1], "order": index} for index, step in enumerate(steps)]
     colour = alt.Color("side:N", sort=list(NAMES)).scale(domain=list(NAMES), range=[COLOURS[1], COLOURS[0]])
     y = alt.Y("share:Q", title="share of rows").axis(format="%", tickCount=4, minExtent=FIGURES, maxExtent=FIGURES)
     filled = (

@@ -102,9 +102,9 @@ def open_source(
     if opened is None:
         raise _not_opened(wanted, chosen)
     LOG.info("opened %d rows of %d columns in the engine %s", opened.rows, len(opened.columns), chosen.name)
-    held = _OPENED.get()
-    if held is not None and opened is not source:
-        held.append(opened)
+    recent = _OPENED.get()
+    if recent is not None and opened is not source:
+        recent.append(opened)
     return chosen, opened
 
 
@@ -170,8 +170,8 @@ def _home_by_size(source: Any, limit: int | None) -> str:
     """Return the engine of what lives nowhere: memory, or duckdb for files that would take too much of it."""
     if not is_read_in_place(source):
         return "memory"
-    room = free_bytes() if limit is None else limit
-    is_too_large = room is not None and bytes_in_memory(source) > SHARE_OF_FREE * room
+    memory = free_bytes() if limit is None else limit
+    is_too_large = memory is not None and bytes_in_memory(source) > SHARE_OF_FREE * memory
     return "duckdb" if is_too_large or is_out_of_proportion(place_of(source), limit) else "memory"
 
 

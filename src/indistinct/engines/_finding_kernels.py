@@ -12,7 +12,7 @@ from indistinct.machine.compiled import inner, jit
 
 @inner
 def slot_of(word, bits):
-    """Return where the search for a word begins: the upper bits of a product (Fibonacci hashing, Knuth 1973)."""
+    """Return the first slot to look at for a word: the upper bits of a product (Fibonacci hashing, Knuth 1973)."""
     return np.int64((np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
 
 
@@ -20,12 +20,12 @@ def slot_of(word, bits):
 def enter_words(words, slots, bits):
     """Enter the index of each word into the first free slot from where its search begins; free ones hold -1."""
     last = len(slots) - 1
-    for place in range(len(words)):
-        slot = slot_of(words[place], bits)
+    for index in range(len(words)):
+        slot = slot_of(words[index], bits)
         # No slot between where the search began and `slot` is free: `find_words` will pass this way.
         while slots[slot] >= 0:
             slot = slot + 1 if slot < last else 0
-        slots[slot] = place
+        slots[slot] = index
 
 
 @jit

@@ -48,8 +48,8 @@ COARSER = (
 )
 
 
-def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
-    """Return the types in which a file is read back, given those that it seems to have and those that were written.
+def as_written(schema: pa.Schema, written: pa.Schema) -> pa.Schema:
+    """Return the types to read a written file with: zones and nanoseconds as they were written, other types as found.
 
     Moments are in the zone and to the digit that they had, which no text and no Parquet file tells.
     """
@@ -58,7 +58,7 @@ def as_written(found: pa.Schema, written: pa.Schema) -> pa.Schema:
         for each in written
         if pa.types.is_timestamp(each.type) and (each.type.tz is not None or each.type.unit == "ns")
     }
-    return pa.schema([pa.field(each.name, kinds.get(each.name, each.type)) for each in found])
+    return pa.schema([pa.field(each.name, kinds.get(each.name, each.type)) for each in schema])
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +92,16 @@ def require_table(source: Any) -> None:
         )
 
 
-def further_table(place: DatabaseTable, name: str) -> DatabaseTable:
-    """Return where a table of a release lies in a database.
+def further_table(target: DatabaseTable, name: str) -> DatabaseTable:
+    """Return the database table for a further table of a release: the name of the main one with a suffix.
 
     >>> further_table(DatabaseTable("postgresql://host/db", 'clinic."Release"'), "sensitive").table
     'clinic."Release_sensitive"'
     """
-    table = place.table or ""
+    table = target.table or ""
     if table.endswith('"'):
-        return DatabaseTable(place.database, f'{table_name(table[:-1], name)}"') if name != MAIN else place
-    return DatabaseTable(place.database, table_name(table, name))
+        return DatabaseTable(target.database, f'{table_name(table[:-1], name)}"') if name != MAIN else target
+    return DatabaseTable(target.database, table_name(table, name))
 
 
 def table_name(table: str, name: str) -> str:
@@ -134,7 +134,7 @@ class Source(Protocol):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
 
     @property
     def rows(self) -> int:
@@ -142,7 +142,7 @@ class Source(Protocol):
 
     @property
     def reading(self) -> Reading:
-        """Return how the source was read, so that another one can be read alike."""
+        """Return the options the source was read with, so that another source can be read alike."""
 
     @property
     def arrow(self) -> pa.Schema:
@@ -150,11 +150,11 @@ class Source(Protocol):
 
     @property
     def in_memory(self) -> pa.Table | None:
-        """Return the whole table where this process holds it, None where rows are read where they lie."""
+        """Return the whole table if this process has it in memory, else None."""
 
     @property
     def path(self) -> Path | None:
-        """Return where the source lies, if that is one file."""
+        """Return the path of the source if it is a single file, else None."""
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -166,11 +166,11 @@ class Source(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what else a reader must know."""
+        """Return notes about the source for the reader, such as a guessed encoding."""
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Return the columns in which a text file spells one number in several ways."""
+        """Return the columns in which a text file writes one number in several ways."""
 
     @property
     def grouped(self) -> tuple[str, ...]:
@@ -212,8 +212,8 @@ class BeyondMemory:
     @property
     def fits(self) -> int:
         """Return how many cells fit."""
-        held: int = self.passes.room.cells
-        return held if self.needed <= self.allowed else self.cells * self.allowed // self.needed
+        cells: int = self.passes.room.cells
+        return cells if self.needed <= self.allowed else self.cells * self.allowed // self.needed
 
     def error(self, problem: str = "", *, hint: str | None = None) -> OutOfMemoryError:
         """Return the error of a caller that needs all cells; `problem` says why there is no way around them."""
@@ -249,7 +249,7 @@ class FolderSink(Sink, Protocol):
     """Where tables go that an engine writes by itself, many hands at a time: each is a folder of files."""
 
     def accept_folder(self, name: str, write: Callable[[Path], None], *, schema: pa.Schema) -> None:
-        """Let `write` fill a folder that is not there yet with one table, whose columns are those of `schema`."""
+        """Let `write` create a folder with the files of one table, whose columns are those of `schema`."""
 
 
 class Engine(Protocol):
@@ -276,7 +276,7 @@ class Engine(Protocol):
         """
 
     def cells_beyond_memory(self, source: Any, request: Request) -> BeyondMemory | None:
-        """Return what is known of cells that are too many to be held, None where they can be counted."""
+        """Return counts without single cells where there are too many for memory, None where all cells fit."""
 
     def count(self, source: Any, request: Request) -> Counted:
         """Return the cells of a source: one GROUP BY, the only read that a search needs."""
@@ -327,11 +327,11 @@ def without_password(address: str) -> str:
     """
     try:
         parts = urlsplit(address)
-        user, mark, place = parts.netloc.rpartition("@")
+        user, mark, host = parts.netloc.rpartition("@")
         options = [(key, value) for key, value in parse_qsl(parts.query) if key in SHOWN]
     except ValueError:
         return "postgresql://"
-    netloc, path = f"{user.partition(':')[0]}{mark}{place}", parts.path
+    netloc, path = f"{user.partition(':')[0]}{mark}{host}", parts.path
     plain = PLACE.fullmatch(netloc) and VALUE.fullmatch(path) and all(VALUE.fullmatch(value) for _, value in options)
     if not plain or "@" in address.replace(parts.netloc, "", 1):
         return "postgresql://"  # a password with a bare mark in it was cut in the wrong place
@@ -381,7 +381,7 @@ def transform_source(
     hierarchies: Mapping[str, Hierarchy],
     transformations: Mapping[str, Transformation] | None,
 ) -> tuple[Source, Transformed]:
-    """Return a source whose columns are masked as declared, and the masking of each."""
+    """Return a source whose columns are masked as declared, and the masking of each column."""
     return transformed_source(source, check_transformations(transformations or {}, schema, hierarchies))
 
 
@@ -415,8 +415,8 @@ def is_relation(source: Any) -> bool:
 
 def is_database(source: Any) -> bool:
     """Return whether a source is a database file of DuckDB, or a table of one."""
-    place = source.database if isinstance(source, DatabaseTable) else source
-    return isinstance(place, str | Path) and "://" not in str(place) and Path(place).suffix.lower() in DATABASES
+    address = source.database if isinstance(source, DatabaseTable) else source
+    return isinstance(address, str | Path) and "://" not in str(address) and Path(address).suffix.lower() in DATABASES
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -428,7 +428,7 @@ def is_spark_frame(source: Any) -> bool:
 
 
 def is_read_in_place(source: Any) -> bool:
-    """Return whether a source is one or several files that DuckDB reads where they lie."""
+    """Return whether a source is one or several files that DuckDB reads without copying them."""
     with suppress(InputError):
         files = files_of(place_of(source))
         return files is not None and all(path.is_file() and is_readable_by_duckdb(path) for path in files)

@@ -58,7 +58,7 @@ class ListedByWorkers(Listed, Protocol):
     """A table whose rows workers read, each a stretch of them in their order."""
 
     def look_at_stretches(self, columns: Sequence[str], look: Look) -> Sequence[Any]:
-        """Return what workers make of the stretches that all rows are made of."""
+        """Split the rows into stretches, run `look` on each of them in a worker, and return the results."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,27 +112,27 @@ class _Judging:
     add: Add
 
     def look(self, batches: Iterable[pa.Table]) -> _Stretch | None:
-        """Return what the rows of a stretch tell; None where their classes do not ascend by what they show."""
-        found, waiting = _Stretch(), list[_Some]()
+        """Judge the classes of one stretch of rows; None if the classes are not in ascending order."""
+        stretch, waiting = _Stretch(), list[_Some]()
         try:
             for batch in batches:
                 if batch.num_rows:
                     waiting.append(_count_batch(batch, self.request, self.known))
                 if sum(map(len, waiting)) >= TOGETHER:
-                    found, waiting = self._take(found, _join(waiting))
+                    stretch, waiting = self._take(stretch, _join(waiting))
             if waiting:
-                found, waiting = self._take(found, _join(waiting))
+                stretch, waiting = self._take(stretch, _join(waiting))
         except NotInOrderError:
             return None
-        return replace(found, ends=tuple(each.without_others() for each in (*found.ends, *waiting)))
+        return replace(stretch, ends=tuple(each.without_others() for each in (*stretch.ends, *waiting)))
 
-    def _take(self, found: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
-        """Return what is known after some more classes, and the last of them, which may go on."""
+    def _take(self, stretch: _Stretch, some: _Some) -> tuple[_Stretch, list[_Some]]:
+        """Judge some more classes; return the last of them apart, as its rows may continue in the next batch."""
         done, last = some.split(len(some) - 1)
-        if not found.ends and len(done):
+        if not stretch.ends and len(done):
             first, done = done.split(1)
-            found = replace(found, ends=(first,))
-        return (replace(found, said=self._say(done, *found.said)) if len(done) else found), [last]
+            stretch = replace(stretch, ends=(first,))
+        return (replace(stretch, said=self._say(done, *stretch.said)) if len(done) else stretch), [last]
 
     def _say(self, some: _Some, *before: Any) -> tuple[Any]:
         """Merge partial judgments."""
@@ -142,8 +142,8 @@ class _Judging:
         """Return the findings about all classes; raise `NotInOrderError` where one stretch overlaps another."""
         ordered = sorted((each for each in stretches if each.ends), key=_Stretch.reach)
         ends = [end for each in ordered for end in each.ends]
-        (said,) = self._say(_join(ends), *(said for each in ordered for said in each.said))
-        return said
+        (findings,) = self._say(_join(ends), *(findings for each in ordered for findings in each.said))
+        return findings
 
 
 def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> Any:
@@ -167,6 +167,7 @@ def judge_in_order(source: object, request: Request, judge: Judge, add: Add) -> 
 
 
 def _count_batch(batch: pa.Table, request: Request, known: Mapping[Key, Domain]) -> _Some:
+    """Count the classes of a batch whose rows are sorted by class."""
     fresh = np.zeros(batch.num_rows, dtype=bool)
     fresh[0] = True
     for name in request.quasi:

@@ -46,7 +46,7 @@ class ClassRuns:
     types: dict[str, pa.DataType] = field(default_factory=dict)
 
     def add(self, part: ClassRows) -> None:
-        """Take a part, of which no class may be left."""
+        """Sort and store the classes of a part; every class is complete within its part."""
         self.columns = part.columns
         self.types = join_types(self.types, part.shown.schema)
         words = class_words(part.shown)
@@ -67,9 +67,9 @@ class ClassRuns:
         cursors = [_Cursor(self, own) for own in self.pieces]
         samples = ((piece.first, piece.rows) for own in self.pieces for piece in own)
         for end in [*split_words(samples, rows), None]:
-            found = [some for cursor in cursors for some in cursor.up_to(end)]
-            if found:
-                yield unite_classes(found)
+            classes = [some for cursor in cursors for some in cursor.up_to(end)]
+            if classes:
+                yield unite_classes(classes)
 
     def read(self, piece: Piece) -> ClassRows:
         """Return the classes of a piece."""
@@ -117,9 +117,9 @@ class _Cursor:
             self.left = None
 
 
-def join_types(known: Mapping[str, pa.DataType], shown: pa.Schema) -> dict[str, pa.DataType]:
-    """Return what each column is altogether: text, where parts differ."""
-    return {each.name: each.type if known.get(each.name, each.type) == each.type else pa.string() for each in shown}
+def join_types(known: Mapping[str, pa.DataType], schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return the common type of each column: text where parts have different types."""
+    return {each.name: each.type if known.get(each.name, each.type) == each.type else pa.string() for each in schema}
 
 
 def split_words(samples: Iterable[tuple[str, int]], rows: int) -> list[str]:
@@ -135,17 +135,17 @@ def split_words(samples: Iterable[tuple[str, int]], rows: int) -> list[str]:
 
 def pack_classes(some: ClassRows) -> bytes:
     """Return classes with their rows as bytes."""
-    shown = _stream(some.shown.append_column(SIZE, pa.array(some.sizes)))
-    return b"".join([len(shown).to_bytes(8, "little"), shown, _stream(some.rows)])
+    content = _stream(some.shown.append_column(SIZE, pa.array(some.sizes)))
+    return b"".join([len(content).to_bytes(8, "little"), content, _stream(some.rows)])
 
 
 def unpack_classes(content: Any, types: Mapping[str, pa.DataType], columns: tuple[str, ...]) -> ClassRows:
     """Return classes from their bytes, with what they show in the types that it has altogether."""
     whole = pa.py_buffer(content)
     end = 8 + int.from_bytes(whole.slice(0, 8).to_pybytes(), "little")
-    shown, rows = (pa.ipc.open_stream(each).read_all() for each in (whole.slice(8, end - 8), whole.slice(end)))
-    plain = shown.drop_columns([SIZE]).cast(pa.schema(list(types.items())))
-    return ClassRows(plain, shown[SIZE].to_numpy(), rows, columns)
+    classes, rows = (pa.ipc.open_stream(each).read_all() for each in (whole.slice(8, end - 8), whole.slice(end)))
+    plain = classes.drop_columns([SIZE]).cast(pa.schema(list(types.items())))
+    return ClassRows(plain, classes[SIZE].to_numpy(), rows, columns)
 
 
 def piece_ends(part: ClassRows, size: int) -> list[int]:
@@ -157,6 +157,7 @@ def piece_ends(part: ClassRows, size: int) -> list[int]:
 
 
 def _stream(table: pa.Table) -> pa.Buffer:
+    """Write a table as a compressed stream of Arrow."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(table)

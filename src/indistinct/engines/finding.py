@@ -36,14 +36,14 @@ class CellFinder:
 
     @classmethod
     def of(cls, domains: Sequence[Domain], vectors: Codes) -> "CellFinder":
-        """Return what finds some vectors of codes in these domains."""
+        """Build a finder for the given vectors of codes in these domains."""
         widths = [max(len(domain) - 1, 0).bit_length() for domain in domains]
         steps, ranks, first = [], np.zeros(len(vectors), dtype=np.int64), 0
         while first < len(widths):
-            room, last = BITS - max(int(ranks.max(initial=0)), 1).bit_length(), first
-            while last < len(widths) and (last == first or sum(widths[first : last + 1]) <= room):
+            free_bits, last = BITS - max(int(ranks.max(initial=0)), 1).bit_length(), first
+            while last < len(widths) and (last == first or sum(widths[first : last + 1]) <= free_bits):
                 last += 1
-            words = _pack_codes(ranks, [vectors[:, place] for place in range(first, last)], widths[first:last])
+            words = _pack_codes(ranks, [vectors[:, index] for index in range(first, last)], widths[first:last])
             starts = run_starts(words)
             steps.append((slice(first, last), tuple(widths[first:last]), words[starts[:-1]]))
             ranks = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -63,18 +63,19 @@ class CellFinder:
             ranks, strange = find(words, known, number)
             if strange:
                 raise UnseenValueError(
-                    f"{strange:,} row(s) have a combination of values that was not counted before",
+                    f"rows have a combination of values that was not counted before ({strange:,})",
                     hint="the table has changed since: run it again on a table that is not being written to",
                 )
         return ranks
 
     def _by_slots(self, words: Codes, known: Codes, number: int) -> tuple[Codes, int]:
+        """Find words with a hash table, which is built on the first call."""
         bits = max(len(known) * 3 // 2, 2).bit_length()
         if number not in self.slots:
             self.slots[number] = np.full(1 << bits, -1, dtype=np.int32)
             _finding_kernels.enter_words(known, self.slots[number], bits)
-        found = np.empty(len(words), dtype=np.int32)
-        return found, int(_finding_kernels.find_words(words, known, self.slots[number], bits, found))
+        indices = np.empty(len(words), dtype=np.int32)
+        return indices, int(_finding_kernels.find_words(words, known, self.slots[number], bits, indices))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,12 +98,13 @@ class CoarseFinder:
 
 def _by_search(words: Codes, known: Codes, _: int) -> tuple[Codes, int]:
     """Return the place of every word among those that are known, and how many are not among them."""
-    found = np.searchsorted(known, words)
-    strange = (found == len(known)) | (known[np.minimum(found, len(known) - 1)] != words)
-    return found, int(np.count_nonzero(strange))
+    positions = np.searchsorted(known, words)
+    strange = (positions == len(known)) | (known[np.minimum(positions, len(known) - 1)] != words)
+    return positions, int(np.count_nonzero(strange))
 
 
 def _pack_codes(ranks: Codes, columns: Sequence[Codes], widths: Sequence[int]) -> Codes:
+    """Pack the codes of several columns into words."""
     words = ranks.astype(np.int64)
     for codes, width in zip(columns, widths, strict=True):
         words <<= width
@@ -135,7 +137,7 @@ class FoundRows:
 
 
 def finder_of(row_index: RowIndex | None, cells: FrequencySet) -> FoundRows | None:
-    """Return how rows find some cells, None where that was not kept; raise where it cannot be found out again."""
+    """Return the finder that was kept for some cells, None if there is none; raise if it cannot be rebuilt."""
     if isinstance(row_index, FoundRows) and row_index.vectors is cells.vectors:
         return row_index
     if cells.joint is not None:

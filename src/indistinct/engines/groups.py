@@ -75,8 +75,8 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
     """Return the groups of some columns of any source; each row is one where values have no order, such as NaN."""
     whole = source.in_memory
     if whole is None:
-        found: ValueGroups = source.groups(columns)
-        return found
+        groups: ValueGroups = source.groups(columns)
+        return groups
     table = whole.select(list(columns))
     if not table.num_rows or not columns:
         return ValueGroups(table, np.ones(table.num_rows, dtype=np.int64))
@@ -88,7 +88,7 @@ def groups_of(source: Any, columns: Sequence[str]) -> ValueGroups:
 
 
 def count_source(source: GroupedSource, request: Request, *, what: str, population: Fetch | None = None) -> Counted:
-    """Return what was asked for, and how rows find their cell again; `what` is what a source is called.
+    """Count cells and histograms as requested, and build the index of rows; `what` names the source in errors.
 
     A population in a source of the same engine gives its groups itself, also where the other one is a sample of it.
     """
@@ -98,23 +98,23 @@ def count_source(source: GroupedSource, request: Request, *, what: str, populati
     if not source.rows:
         raise InputError("the table has no rows", hint=f"check that this is the right {what}")
     alone = {name: source.alone(name) for name in request.alone}
-    found = _published_columns(source, request)
+    singled_out = _published_columns(source, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
-        return Counted((), whole, alone=alone, singled_out=found)
+        return Counted((), whole, alone=alone, singled_out=singled_out)
     counted = count_groups(source.groups, request, columns=source.columns, population=population, alone=alone)
-    return replace(counted, singled_out=found)
+    return replace(counted, singled_out=singled_out)
 
 
 def _published_columns(source: GroupedSource, request: Request) -> SingledOut | None:
-    """Return who is alone on published columns; of a large source each set of columns is counted by a query."""
+    """Count rows that are unique on published columns; for a large source each set of columns is one query."""
     names = tuple(request.published_columns)
     if not names:
         return None
     wanted = tuple(dict.fromkeys((*names, *request.class_columns, *request.person)))
     if source.rows * len(wanted) <= MAX_CELLS_AT_ONCE:
-        found = source.groups(wanted)
-        return published_columns_of(found.table, request, counts=found.counts)
+        groups = source.groups(wanted)
+        return published_columns_of(groups.table, request, counts=groups.counts)
     finer = [name for name in wanted if _is_told_apart(source.arrow.field(name).type)]
     rows = count_apart(names, source.rows, source.once, classes=request.class_columns, finer=finer)
     if not request.person:
@@ -125,7 +125,7 @@ def _published_columns(source: GroupedSource, request: Request) -> SingledOut | 
 
 
 def _is_told_apart(kind: pa.DataType) -> bool:
-    """Return whether a database may tell values of a type apart that are one here: zeros, and what is no number."""
+    """Return whether a database may distinguish values that are equal here: zeros of both signs, NaN, zones."""
     return pa.types.is_floating(kind) or (pa.types.is_timestamp(kind) and kind.tz is not None)
 
 
@@ -137,7 +137,7 @@ def count_groups(
     population: Fetch | None = None,
     alone: Mapping[str, int] = MappingProxyType({}),
 ) -> Counted:
-    """Return what was asked for of a source, of which an engine fetches groups, and how rows find theirs again.
+    """Count cells and histograms from the groups that an engine fetches, and build the index of rows.
 
     `columns` are those that the source has.
     """
@@ -157,10 +157,10 @@ def count_groups(
         table = table if name in request.person else table.drop_columns(name)
     others = None
     if population is not None:
-        found = population(tuple(request.quasi))
-        both = {name: with_population(encoded[name], found.table, request) for name in request.quasi}
+        population_groups = population(tuple(request.quasi))
+        both = {name: with_population(encoded[name], population_groups.table, request) for name in request.quasi}
         encoded.update({name: mine for name, (mine, _) in both.items()})
-        others = frequencies_of([both[name][1] for name in request.quasi], found.counts)
+        others = frequencies_of([both[name][1] for name in request.quasi], population_groups.counts)
     keys, pairs, alike = keys_of_request(table, encoded, request, counts=counts)
     taxonomies = {
         name: hierarchy.bind(encoded[name].domain) for name, hierarchy in request.hierarchies.items() if (name,) in keys
@@ -185,7 +185,7 @@ def count_groups(
 
 
 def _check_finite(groups: ValueGroups, name: str) -> None:
-    """Raise `InputError` that tells how many rows, and not groups, have no number."""
+    """Raise `InputError` with the number of rows, not of groups, that have NaN or an infinity."""
     column = groups.table[name]
     if pa.types.is_floating(column.type):
         odd = [test(column).fill_null(False).to_numpy() for test in (pc.is_nan, pc.is_inf)]
@@ -195,7 +195,7 @@ def _check_finite(groups: ValueGroups, name: str) -> None:
 
 
 def _index_rows(frequencies: FrequencySet, entries: Codes | None, columns: Sequence[Encoded]) -> FoundRows | None:
-    """Return how a row finds its cell and joint vector: by the group that it was counted in."""
+    """Return the index that finds a row's cell and joint vector by the group that it was counted in."""
     if entries is None:
         return None
     grouping, vectors = group_encoded(columns)
@@ -216,7 +216,7 @@ def _cells(
     *,
     joint: bool,
 ) -> tuple[FrequencySet, Codes | None]:
-    """Unite groups into cells: every group is a class of its own first, with one entry in each histogram.
+    """Merge groups into cells. Each group starts as a class of its own, with one entry in each histogram.
 
     Where joint vectors are requested, return as well the index of each group's in their histogram.
     """
@@ -248,22 +248,22 @@ def _cells(
     histogram = entries(column).regroup(ids, size)
     width = len(column.domain)
     known = histogram.owners() * width + histogram.codes
-    places = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
-    return replace(cells, joint=Joint(histogram, parts_of(column, keys))), places
+    positions = np.searchsorted(known, ids.astype(np.int64) * width + column.codes)
+    return replace(cells, joint=Joint(histogram, parts_of(column, keys))), positions
 
 
 def alone_in_groups(fetch: Fetch, column: str) -> int:
     """Return how many rows have a value of a transformed column that no other row has."""
-    found = fetch([column])
-    cells, counts = found.table[column], found.counts
+    groups = fetch([column])
+    cells, counts = groups.table[column], groups.counts
     # A group of several rows is never unique: counting it twice suffices.
     return rows_alone(cells.take(pa.array(np.repeat(np.arange(len(counts)), np.minimum(counts, 2)))))
 
 
 def once_in_groups(fetch: Fetch, columns: Sequence[str]) -> int:
     """Return how many rows have a combination of values, transformed ones too, that no other row has."""
-    found = fetch(columns)
-    rows = pa.table({f"c{place}": found.table[name] for place, name in enumerate(columns)})
-    rows = rows.append_column("rows", pa.array(found.counts))
+    groups = fetch(columns)
+    rows = pa.table({f"c{index}": groups.table[name] for index, name in enumerate(columns)})
+    rows = rows.append_column("rows", pa.array(groups.counts))
     united = rows.group_by(rows.column_names[:-1]).aggregate([("rows", "sum")])
     return int((united["rows_sum"].to_numpy() == 1).sum())

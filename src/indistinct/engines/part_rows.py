@@ -72,7 +72,7 @@ class Parting:
         return tuple(dict.fromkeys([*(column.name for column in self.columns), *self.read, *self.contents]))
 
     def deal(self, batch: pa.Table, secret: Secret) -> tuple[pa.Table, Codes]:
-        """Return what travels with each row, and the part that it goes to."""
+        """Return the columns that a part needs of each row, and the number of the part that the row belongs to."""
         owners = self.tree.parts_of(key_matrix(batch, self.columns, range(len(self.columns))))
         words = content_words(batch, self.contents, secret)
         rows = batch.select(list(self.read))
@@ -132,7 +132,7 @@ def _finish_parts(partitions: Partitions, finish: Finish) -> Iterator[Finished]:
 
 
 def finish_several(rows: pa.Table, parts: Sequence[int], finish: Finish) -> list[Finished]:
-    """Return what is made of each of some parts, given their rows with the part of each (`GROUP`)."""
+    """Finish several parts, given their rows with the number of the part in the column `GROUP`."""
     owners = rows[GROUP].to_numpy()
     own = rows.drop_columns([GROUP])
     if len(parts) == 1:

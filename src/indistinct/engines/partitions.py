@@ -44,20 +44,20 @@ def publish_rows(
 ) -> None:
     """Give a sink every table of a release; partitions take about `memory` bytes at a time."""
     classes = Run.of(assignment, secret)
-    tables, places = assignment.layout.tables, classes.places
+    tables, positions = assignment.layout.tables, classes.places
     wide = max(_published_width(table, rows=int(classes.starts[-1])) for table in tables.values())
     # Columns that are permuted apart, and counts of equal rows, need a class as a whole.
     whole = any(len(table.slices) > 1 or table.count is not None for table in tables.values())
     words = None if whole else _words(assignment, secret, stream=FIRST_SLICE)
     with closing(Partitions(classes.starts, memory, words, beside=wide)) as partitions:
         for rows, class_ids, cells in _locate_rows(source, assignment, row_index, secret=secret, memory=memory):
-            partitions.add(rows, places[class_ids], cells)
+            partitions.add(rows, positions[class_ids], cells)
         for name, table in tables.items():
             sink.accept(name, _tables(source.columns, assignment, partitions, classes, table, secret))
 
 
 def _published_width(table: OutputTable, *, rows: int) -> float:
-    """Return how many bytes a row takes of what is published in place of its own values, about.
+    """Estimate the bytes a row takes of published values that replace its own.
 
     Text is there as codes, and once for every class: where classes are small, that is most of a partition.
     """
@@ -72,7 +72,7 @@ def _published_width(table: OutputTable, *, rows: int) -> float:
 
 
 def _words(assignment: Assignment, secret: Secret, *, stream: int) -> Words:
-    """Return what deals the rows of a large group to parts: chance, or the order that a seed gives to their content."""
+    """Return the function that deals rows of a large group to parts: at random, or by seed and content."""
 
     def words(table: pa.Table) -> Codes:
         contents = content_words(table, _read_from(assignment), secret)
@@ -106,7 +106,7 @@ def _tables(
 
 
 def _by_group(rows: pa.Table, starts: Codes, first: int) -> Codes:
-    """Return the numbers of rows in the order of their groups, of which `first` is the first."""
+    """Sort the row numbers by group; `first` is the smallest group."""
     order = np.empty(len(rows), dtype=np.uint32)
     groups = rows[GROUP].to_numpy() - np.int32(first)
     scatter_rows(row_numbers(len(rows)), groups, np.ones(len(rows), dtype=np.int32), starts[:-1].copy(), order)
@@ -127,7 +127,7 @@ def of_one_schema(table: pa.Table) -> pa.Table:
 
 
 def _read_from(assignment: Assignment) -> tuple[str, ...]:
-    """Return the original columns from which published ones come."""
+    """Return the original columns that published ones are made of."""
     tables = assignment.layout.tables.values()
     return tuple(dict.fromkeys(output.of for table in tables for output in table.outputs))
 
@@ -147,8 +147,8 @@ def _locate_rows(
         counts, owners = assignment.frequencies.counts, np.arange(len(assignment.frequencies), dtype=np.int32)
     else:
         counts, owners = joint.histogram.counts, joint.histogram.owners().astype(np.int32)
-    shown = {output.of for table in tables for output in table.outputs if output.values is None}
-    kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in shown)
+    names = {output.of for table in tables for output in table.outputs if output.values is None}
+    kept = tuple(name for name in _read_from(assignment) if secret.seed is not None or name in names)
     wanted = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept]))
     batches = _group_rows(source.batches(wanted), finder, entries, kept)
     by_cell = any(output.by_cell for table in tables for output in table.outputs)
@@ -169,8 +169,8 @@ def _group_rows(
 ) -> Iterator[tuple[pa.Table, Codes]]:
     """Yield the columns that travel with rows, and the group of every row."""
     for batch in batches:
-        found = finder.find(batch)
-        yield batch.select(list(kept)), found if entries is None else entries[found]
+        group_ids = finder.find(batch)
+        yield batch.select(list(kept)), group_ids if entries is None else entries[group_ids]
 
 
 def _published_only(batches: Iterable[tuple[pa.Table, Codes]], class_of: Codes, cell_of: Codes | None) -> Located:
@@ -187,7 +187,7 @@ def _chosen(table: pa.Table, classes: Codes, cells: Codes | None) -> tuple[pa.Ta
 
 
 def _dealt(partitions: Partitions, assignment: Assignment, secret: Secret) -> Located:
-    """Yield rows of which chance decides to which of the classes of its group each one goes."""
+    """Yield rows with their classes: the rows of a group are dealt to its classes at random."""
     ends, before = starts_of(assignment.counts), 0
     for first, last, rows in partitions.read():
         starts = partitions.starts[first : last + 1] - partitions.starts[first]

@@ -83,7 +83,7 @@ class TablePasses(ABC):
     room: Room
 
     def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
-        """Return what is known of columns after one pass: their values, or how far these reach.
+        """Return the values of each column after one pass, or their range where there are too many.
 
         Those that are `named` are numbers or dates as names, all of which must be known.
         """
@@ -106,7 +106,7 @@ class TablePasses(ABC):
         what: str,
         large: bool = False,
     ) -> Answer:
-        """Return what all rows tell; where they lie in several places, answers of these are merged.
+        """Answer a question about all rows; answers about several places are merged.
 
         Where answers may be `large`, the caller gets one that was merged.
         """
@@ -137,11 +137,11 @@ class RowPasses(TablePasses):
         what: str,
         large: bool = False,
     ) -> Answer:
-        """Return what all rows tell."""
+        """Answer a question about all rows, and log the time."""
         began = time.perf_counter()
-        found = question(self.source)
+        answer = question(self.source)
         LOG.info("a pass over rows: %s; %.3f s", what, time.perf_counter() - began)
-        return found
+        return answer
 
     def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "KeyPasses":
         """Return passes over the rows, as keys of quasi-identifiers and codes of what a model looks at."""
@@ -156,7 +156,7 @@ class RowPasses(TablePasses):
 
 
 def values_of_rows(known: dict[str, KnownValues], source: Rows) -> dict[str, KnownValues]:
-    """Return what is known of columns after the rows of a source, given what was known before."""
+    """Add the values of a source's rows to those known before."""
     names = tuple(known)
     for batch in source.batches(names):
         known = values_of(known, batch, names)
@@ -191,13 +191,13 @@ def share_files(rows: Sequence[int], fits: int) -> list[list[int]]:
 def nothing_known(
     kinds: pa.Schema, columns: Sequence[str], room: Room, *, named: Collection[str]
 ) -> dict[str, KnownValues]:
-    """Return what is known of columns before the first row: how many values of each there is room for."""
-    found = {}
+    """Return empty sets of values before the first row, each with the number of values that fit into memory."""
+    states = {}
     for name in columns:
         kind = kinds.field(name).type
         by_keys = has_keys(plain_type(name, kind)) and name not in named
-        found[name] = KnownValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
-    return found
+        states[name] = KnownValues.nothing(name, kind, room.numbers if by_keys else room.texts, keyed=by_keys)
+    return states
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,11 +248,12 @@ class KeyPasses(ABC):
 
     @property
     def _every(self) -> range:
+        """Return the indices of all columns."""
         return range(len(self.columns))
 
     @abstractmethod
     def ask(self, one: Pass[Answer]) -> Answer:
-        """Return what all rows tell."""
+        """Run a pass over all rows and return its result."""
 
     @abstractmethod
     def parted(self, tree: KeyTree, parts: int) -> AbstractContextManager["RowsByPart"]:
@@ -271,7 +272,7 @@ class RowsByPart(Protocol):
     """The rows of parts, which are finished one by one, by threads or by workers."""
 
     def finish(self, work: Any) -> Iterator[Any]:
-        """Yield what is made of each part, from the first to the last."""
+        """Yield the result of each part, from the first to the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,7 +282,7 @@ class KeyPassesHere(KeyPasses):
     source: Rows
 
     def ask(self, one: Pass[Answer]) -> Answer:
-        """Return what all batches tell; some answers are added up at a time."""
+        """Run a pass over all batches; several results are merged at a time."""
         began, waiting = time.perf_counter(), list[Answer]()
         keys = self.keys if one.coded else {}
 
@@ -297,12 +298,14 @@ class KeyPassesHere(KeyPasses):
         return one.merge(waiting)
 
     def _batches(self, needed: Iterable[int], keys: Iterable[Key]) -> Iterator[pa.Table]:
+        """Yield batches with the needed columns."""
         names = dict.fromkeys([*(self.columns[index].name for index in needed), *(key[0] for key in keys)])
         return self.source.batches(tuple(names))
 
     def _coded(
         self, batch: pa.Table, needed: Iterable[int], keys: Mapping[Key, Domain]
     ) -> tuple[Codes, dict[Key, Codes]]:
+        """Return the keys of a batch's quasi-identifiers, and the codes of its other columns."""
         codes = {key: domain.encode(batch[key[0]]) for key, domain in keys.items()}
         return key_matrix(batch, self.columns, needed), codes
 
@@ -346,14 +349,14 @@ class CodedRows(ABC):
 
 
 def types_of_codes(columns: Sequence[KeyColumn], keys: Collection[Key]) -> pa.Schema:
-    """Return the types in which keys and codes of rows are written."""
+    """Return the Arrow schema in which keys and codes of rows are written."""
     kinds = [pa.uint64() if column.domain is None else pa.uint32() for column in columns]
     fields = [*(f"column {index}" for index in range(len(kinds))), *(f"key {i}" for i in range(len(keys)))]
     return pa.schema(list(zip(fields, [*kinds, *[pa.int32()] * len(keys)], strict=True)))
 
 
 def table_of_codes(keys: Codes, codes: Iterable[Codes], chosen: Codes, types: pa.Schema) -> pa.Table:
-    """Return keys and codes of the chosen rows in the form in which they are written."""
+    """Return the keys and codes of the chosen rows as a table of that schema."""
     arrays = [*(own[chosen] for own in keys.T), *(own[chosen] for own in codes)]
     return pa.table([pa.array(own).cast(each.type) for own, each in zip(arrays, types, strict=True)], types)
 
@@ -387,7 +390,7 @@ class PartedRows(CodedRows):
         return self.read_batches(pa.py_buffer(mmap(self.files[part].fileno(), 0, access=ACCESS_READ)))
 
     def finish(self, work: Callable[["PartedRows", int], Answer]) -> Iterator[Answer]:
-        """Yield what is made of each part, from the first to the last."""
+        """Yield the result of each part, from the first to the last."""
         return (work(self, part) for part in range(len(self.files)))
 
 
@@ -424,7 +427,7 @@ class RegionFinder:
 
 
 def _finish(writers: Sequence[Any], files: Sequence[IO[bytes]]) -> None:
-    """Write what is still to be written."""
+    """Close the writers and flush their files."""
     with disk_errors():
         for writer, file in zip(writers, files, strict=True):
             writer.close()

@@ -111,7 +111,7 @@ class PeopleWords:
         return words[grouping.group_ids()]
 
     def survey(self, batches: Iterable[pa.Table]) -> "PeopleSeen":
-        """Return who has rows in some batches."""
+        """Return the people of some batches, and the rows without a person ID."""
         absent: Counter[str] = Counter()
 
         def look(batch: pa.Table) -> Codes:
@@ -121,6 +121,7 @@ class PeopleWords:
         return PeopleSeen(unite_words(map(look, batches)), absent)
 
     def _word(self, texts: tuple[str | None, ...]) -> int:
+        """Hash the values that identify a person with the secret key."""
         hashed = hashlib.blake2b(repr(texts).encode("utf-8", "surrogatepass"), key=self.key, digest_size=WORD_BYTES)
         return int.from_bytes(hashed.digest(), "little")
 
@@ -134,7 +135,7 @@ class PeopleSeen:
 
     @classmethod
     def merged(cls, several: Sequence["PeopleSeen"]) -> "PeopleSeen":
-        """Return who has rows in any of several tables."""
+        """Merge the people of several tables."""
         return cls(unite_words(each.words for each in several), sum((each.absent for each in several), Counter[str]()))
 
 
@@ -156,7 +157,7 @@ def drawn_rows(batches: Iterable[pa.Table], draw: Draw) -> Iterator[pa.Table]:
 
 
 def forget_others(rows: pa.Table) -> pa.Table:
-    """Return rows whose dictionaries hold the values that occur alone, and none of those who were not drawn."""
+    """Remove values of rows that were not drawn from the dictionaries."""
     return pa.table([_only_own_values(column) for column in rows.columns], names=rows.column_names)
 
 

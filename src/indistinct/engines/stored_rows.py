@@ -26,9 +26,9 @@ Words = Callable[[pa.Table], Codes]
 """What gives every row of a table 32 bits, by which the rows of one large group are dealt to several partitions."""
 
 
-def take_rows(table: pa.Table, places: Codes) -> pa.Table:
+def take_rows(table: pa.Table, positions: Codes) -> pa.Table:
     """Return some rows of a table; Arrow's own `take` forgets their number where the table has no columns."""
-    return table.take(pa.array(places)) if table.num_columns else table.slice(0, len(places))
+    return table.take(pa.array(positions)) if table.num_columns else table.slice(0, len(positions))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +108,7 @@ class Partitions:
             self._write()
 
     def _begin(self, table: pa.Table) -> PartitionBounds:
+        """Divide groups into partitions by the width of the first rows."""
         if self.cuts is None:
             size = max(table.nbytes / len(table) + self.beside, 16.0)
             limit = max(int(self.memory / size), 1)
@@ -119,7 +120,7 @@ class Partitions:
         return self.cuts
 
     def _write(self) -> None:
-        """Write what waits, by partitions, and remember where each piece of them lies."""
+        """Write the waiting rows by partition, and note the position of each piece."""
         if not self.waiting:
             return
         table, numbers = pa.concat_tables(self.waiting), np.concatenate(self.numbers)
@@ -162,6 +163,7 @@ class Partitions:
                 yield int(self.cuts.ends[run]), int(self.cuts.ends[run + 1]), self._partition(self.pieces[number])
 
     def _partition(self, pieces: Sequence[tuple[int, int]]) -> pa.Table:
+        """Read the pieces of a partition."""
         if self.file is None or self.kinds is None:
             raise AssertionError("partitions are read after they were written")
         tables = [self.kinds.empty_table()] if not pieces else []
@@ -177,7 +179,7 @@ class Partitions:
 
 
 def _travelling(column: pa.ChunkedArray) -> pa.DataType:
-    """Return the type in which a column goes to partitions: codes where its dictionary is small."""
+    """Return the type in which a column is stored in partitions: codes if its dictionary is small."""
     if not isinstance(column.type, pa.DictionaryType):
         return column.type
     few = all(len(chunk.dictionary) <= FEW_VALUES for chunk in column.chunks)
@@ -185,7 +187,7 @@ def _travelling(column: pa.ChunkedArray) -> pa.DataType:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a column in the type in which it travels; Arrow does not unite dictionaries that hold nothing."""
+    """Cast a column to its stored type; dictionaries with nulls are rebuilt first, because Arrow cannot unify them."""
     if not isinstance(column.type, pa.DictionaryType):
         return column if column.type == kind else column.cast(kind)
     if any(chunk.dictionary.null_count for chunk in column.chunks):

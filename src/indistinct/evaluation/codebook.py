@@ -69,7 +69,7 @@ def intervals(release: Any, schema: Schema | None = None, **known: Unpack[Knowle
 
 
 def _of_published(given: Published) -> Codebook:
-    """Return the codebook of the quasi-identifiers of a release; what a recoding knows of the original stays out."""
+    """Return the codebook of a release's quasi-identifiers, without values that only the recoding knows."""
     columns = given.structure.labeled(given.schema)
     declared = given.hierarchies if given.release is None else given.release.declared
     table = open_table(given.main, published=True)

@@ -67,21 +67,21 @@ class Summary:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Return what the certificate alone says of the release; an assessment says more."""
+        """Return the verdict by the certificate alone; an assessment covers more."""
         if self.certificate is None or self.schema is None:
             return None
         return verdict_of(figures_of_certificate(self.certificate, self.schema))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a reader must know before trusting the release."""
+        """Return the warnings to read before trusting the release."""
         if self.certificate is None:
             return ()
         one = self.counters is not None and bool(self.certificate.columns) and self.certificate.classes == 1
         return (*self.certificate.warnings, *([ONE_BUCKET] if one else []))
 
     def document(self) -> Document:
-        """Return what was published, whether the privacy guarantee is satisfied, what it cost, and the files."""
+        """Return the summary of a run: rows, guarantees, information loss and files."""
         read, certificate = self.files.get("published"), self.certificate
         named = "" if read is None else f"{read}: "
         if certificate is not None and certificate.algorithm is not None:
@@ -104,7 +104,7 @@ class Summary:
         return document(named + (counted if certificate is None else count_in_words(certificate)), *blocks)
 
     def _named_files(self) -> Iterator[tuple[str, Cell]]:
-        """Yield the files that a run wrote, each with its name and what a reader must know of it."""
+        """Yield the files that a run wrote, each with its name and a remark."""
         for name, (called, remark) in WRITTEN.items():
             paths = self.files.get(name) or ()
             for path in paths if isinstance(paths, tuple) else (paths,):
@@ -115,16 +115,16 @@ class Summary:
         document: dict[str, Any] = {name: _spell_path(path) for name, path in self.files.items()}
         document |= {"rows": self.rows, "original_rows": self.original_rows, "form": self.form}
         if self.certificate is not None:
-            told = self.certificate.to_json()
+            certified = self.certificate.to_json()
             document |= {
                 "algorithm": self.certificate.algorithm,
                 "holds": self.certificate.holds,
                 "suppressed_rows": self.certificate.suppressed_rows,
                 "classes": self.certificate.classes,
                 "k": self.certificate.smallest_class,
-                "models": told["verdicts"],
+                "models": certified["verdicts"],
                 "warnings": list(self.warnings),
-                "certificate": told,
+                "certificate": certified,
             }
         if self.verdict is not None:
             document["verdict"] = self.verdict.to_json()
@@ -145,10 +145,10 @@ class Summary:
 
 def _certificate_blocks(certificate: Certificate, verdict: Verdict | None) -> list[Block]:
     """Return each model with what it achieves, what is open, and what the release was compared with."""
-    found = JsonValues("certificate", certificate.to_json())
-    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(found.at("verdicts")))
+    values = JsonValues("certificate", certificate.to_json())
+    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(values.at("verdicts")))
     tone: Tone = "warning" if certificate.holds else "bad"
-    blocks: list[Block] = [verdict_grid(found), Notice(satisfied, tone)]
+    blocks: list[Block] = [verdict_grid(values), Notice(satisfied, tone)]
     if verdict is not None and verdict.open:
         blocks += verdict_blocks(verdict.to_json(), only_open=True)
     if certificate.population_size is not None:
@@ -181,30 +181,30 @@ def count_in_words(certificate: Certificate) -> str:
     return f"{words}; {plural(suppressed, 'row')}{lost} suppressed"
 
 
-def overlap_in_words(found: Overlap) -> str:
-    """Return what a release and earlier ones tell together, in words.
+def overlap_in_words(overlap: Overlap) -> str:
+    """Describe the comparison with earlier releases in words.
 
     >>> print(overlap_in_words(Overlap(90, 6, 0, 5, releases=2)))
     90 people are in 2 earlier releases too; the smallest group of people who share a history of classes has 6.
     """
-    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    what = "the earlier release" if overlap.releases == 1 else f"{overlap.releases:,} earlier releases"
     return (
-        f"{plural(found.shared_people, 'person is', 'people are')} in {what} too; the smallest group of "
-        f"people who share a history of classes has {found.smallest_history:,}."
+        f"{plural(overlap.shared_people, 'person is', 'people are')} in {what} too; the smallest group of "
+        f"people who share a history of classes has {overlap.smallest_history:,}."
     )
 
 
 def summary_of_release(
     release: Release,
-    place: Place,
+    target: Place,
     *,
     metrics: Measurements,
     recoding: Path | None = None,
     report: Path | None = None,
 ) -> Summary:
-    """Return what a run published at a place; `recoding` and `report` are where it wrote these."""
+    """Summarize a run; `recoding` and `report` are the paths of these files."""
     others = [name for name in release.tables if name != MAIN]
-    where = place_at(place)
+    where = place_at(target)
     files: dict[str, Files] = {
         "output": where.name,
         "other_outputs": tuple(where.further(name).name for name in others),

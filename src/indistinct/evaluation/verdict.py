@@ -49,9 +49,9 @@ class AttackFigures:
         return cls(str(verdict["attack"]), bool(verdict["succeeds"]), float(verdict["beyond_chance"]))
 
     @classmethod
-    def all_of(cls, found: Mapping[str, Any]) -> "list[AttackFigures]":
+    def all_of(cls, values: Mapping[str, Any]) -> "list[AttackFigures]":
         """Return the figures of outcomes that were written as JSON, with the attacks that were not through in time."""
-        return [*map(cls.of, found["outcomes"]), *(cls(str(name), None) for name in found.get("left_out", ()))]
+        return [*map(cls.of, values["outcomes"]), *(cls(str(name), None) for name in values.get("left_out", ()))]
 
 
 PROMISED: Mapping[bool | None, State] = {None: "not checked", True: "passed", False: "failed"}
@@ -86,11 +86,11 @@ class Figures:
     checks: tuple[str, ...] = ()
 
     def limited(self, attacker: str) -> dict[str, float | None]:
-        """Return what a profile may limit, for one kind of attacker."""
-        found = self.published
+        """Return the figures that a profile may limit, for one kind of attacker."""
+        published = self.published
         return {
             **self.risks.get(attacker, {}),
-            "published_uniques": 0.0 if found is None else found.share(found.least),
+            "published_uniques": 0.0 if published is None else published.share(published.least),
         }
 
     def share(self, some: int) -> float:
@@ -116,14 +116,14 @@ class Verdict(AsJson):
 
     @property
     def state(self) -> Literal["passed", "failed", "not checked"]:
-        """Return whether the profile is kept; without one nothing is passed, but a broken promise fails."""
+        """Return whether the profile is satisfied; a broken guarantee fails even without a profile."""
         if any(line.state == "failed" for line in self.lines):
             return "failed"
         return "not checked" if self.gate is None else self.gate.state
 
     @property
     def open(self) -> tuple[Line, ...]:
-        """Return the lines in which something is wrong, or may be; those that fail come first."""
+        """Return the lines with a problem or a doubt, failures first."""
         return tuple(sorted((line for line in self.lines if line.open), key=lambda line: line.state != "failed"))
 
     def count(self, state: State) -> int:
@@ -137,7 +137,7 @@ class Verdict(AsJson):
 
     @property
     def tone(self) -> Literal["good", "warning", "bad", "checking"]:
-        """Return how an interface shows the verdict; nothing is good with something open or not checked."""
+        """Return the color class of the verdict; `good` needs everything checked and nothing open."""
         if self.state == "failed":
             return "bad"
         if self.running:
@@ -198,7 +198,7 @@ class Verdict(AsJson):
 
 
 def _words_of_unfinished(attacks: int) -> str:
-    """Return that attacks were not through, as the end of a sentence.
+    """Return the words for attacks that ran out of time, as the end of a sentence.
 
     >>> _words_of_unfinished(2), _words_of_unfinished(0)
     ('; 2 attacks were not through in time', '')
@@ -264,7 +264,7 @@ def verdict_of(
 
 
 def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
-    """Return the limits that are not kept, or not known to be, but for those of which another line says the same."""
+    """Return the limits that fail or could not be checked, unless another line already covers them."""
     kinds = {"published_uniques": "published-columns", "uniques": "smallest-class"}
     judged = {(line.kind, line.state) for line in lines}
     return [
@@ -281,7 +281,7 @@ def _broken(limits: Sequence[GateLine], lines: Sequence[Line]) -> list[Line]:
 
 
 def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
-    """Return what a certificate tells by itself, before anybody assesses the release; `schema` has the roles before.
+    """Return the figures of a certificate alone, before an assessment; `schema` has the original roles.
 
     Columns are named in it where at least half of the rows have a value of their own: of others it is not known.
     """
@@ -307,26 +307,26 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
 
 
 def subsets_promised(spelled: Iterable[str]) -> tuple[SubsetAnonymity, ...]:
-    """Return the promises on sets of quasi-identifiers; none with a promise on all of them together.
+    """Return the guarantees on sets of quasi-identifiers; none if all of them together are protected.
 
     >>> pairs = "subset-anonymity:k=3,size=2"
     >>> len(subsets_promised([pairs])), len(subsets_promised([pairs, "k-anonymity:k=2"]))
     (1, 0)
     """
     known = [model for model in map(parse_model_or_none, spelled) if model is not None]
-    found = subset_models(known)
-    return () if any(each.smallest > 1 for each in known) else found
+    subsets = subset_models(known)
+    return () if any(each.smallest > 1 for each in known) else subsets
 
 
 def _limits(figures: Figures, profile: Profile) -> Sequence[GateLine]:
-    """Return each limit; a share of which only bounds are known passes by the upper and fails by the lower one."""
-    found = figures.published
-    bounds = {} if found is None else {"published_uniques": found.share(found.most)}
+    """Compare figures with limits; a share known by bounds passes by the upper and fails by the lower one."""
+    published = figures.published
+    bounds = {} if published is None else {"published_uniques": published.share(published.most)}
     return judge(profile, figures.limited(profile.attacker), at_most=bounds)
 
 
 def _judge_subsets(figures: Figures) -> list[Line]:
-    """Say what is promised of sets of quasi-identifiers; where a promise is broken, the certificate says which one."""
+    """Report the guarantees on sets of quasi-identifiers; a broken one is reported by the certificate."""
     if figures.promise is False:
         return []
     state: State = "not checked" if figures.promise is None else "passed"
@@ -363,27 +363,27 @@ def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
 
 def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge unmodified columns: all of them together, and the sets on which most members are unique."""
-    found = figures.published
-    if found is None:
+    published = figures.published
+    if published is None:
         return []
-    state = _state_of(found, None if profile is None else profile.published_uniques)
+    state = _state_of(published, None if profile is None else profile.published_uniques)
     numbers: dict[str, float] = {
-        "alone": found.least,
-        "alone_at_most": found.most,
-        "members": found.members,
-        "share": found.share(found.least),
-        **({"with_class": 1} if _needs_class(figures, found) else {}),
+        "alone": published.least,
+        "alone_at_most": published.most,
+        "members": published.members,
+        "share": published.share(published.least),
+        **({"with_class": 1} if _needs_class(figures, published) else {}),
         **({} if figures.groups == "class" else {"in_buckets": 1}),
     }
     # The first line speaks of all columns together already.
     sets = [
         (key, alone)
-        for key, alone in found.by_columns.items()
-        if without_class(key) != found.columns or alone < found.least
+        for key, alone in published.by_columns.items()
+        if without_class(key) != published.columns or alone < published.least
     ]
     sets = sets[:NAMED] if state in ("failed", "warning") else []
     return [
-        Line("published-columns", state, found.columns, numbers, found.unit),
+        Line("published-columns", state, published.columns, numbers, published.unit),
         *(
             Line(
                 "column-set",
@@ -391,31 +391,32 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                 without_class(key),
                 {
                     "alone": alone,
-                    "members": found.members,
-                    "share": found.share(alone),
+                    "members": published.members,
+                    "share": published.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
                     **({} if figures.groups == "class" else {"in_buckets": 1}),
                 },
-                found.unit,
+                published.unit,
             )
             for key, alone in sets
         ),
     ]
 
 
-def _needs_class(figures: Figures, found: SingledOut) -> bool:
+def _needs_class(figures: Figures, singled_out: SingledOut) -> bool:
     """Return whether members are unique on unmodified columns only with their class, or not even with it."""
-    counted = figures.groups == "class" or any(CLASS in key for key in found.by_columns)
-    return counted and (not found.least or found.by_columns.get(found.columns, 0) < found.least)
+    counted = figures.groups == "class" or any(CLASS in key for key in singled_out.by_columns)
+    return counted and (not singled_out.least or singled_out.by_columns.get(singled_out.columns, 0) < singled_out.least)
 
 
-def _state_of(found: SingledOut, limit: Any) -> State:
-    if limit is not None and exceeds(found.share(found.least), limit):
+def _state_of(singled_out: SingledOut, limit: Any) -> State:
+    """Judge the unique rows by the limit of a profile; without one they are a warning."""
+    if limit is not None and exceeds(singled_out.share(singled_out.least), limit):
         return "failed"
-    if found.least:
-        settled = limit is None or not exceeds(found.share(found.most), limit)
+    if singled_out.least:
+        settled = limit is None or not exceeds(singled_out.share(singled_out.most), limit)
         return "warning" if settled else "not checked"
-    return "passed" if found.most == 0 else "not checked"
+    return "passed" if singled_out.most == 0 else "not checked"
 
 
 def _judge_sensitive(figures: Figures, profile: Profile | None) -> list[Line]:

@@ -39,7 +39,7 @@ class Line:
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """Return what would settle the line by another treatment of its columns."""
+        """Return the treatments of its columns that would resolve the line."""
         if not self.open or not self.columns:
             return ()
         if self.kind in ("identifiers", "identifying-values"):
@@ -141,7 +141,7 @@ def _words_of_limit(line: Line) -> str:
 
 
 def _words_of_subsets(line: Line) -> str:
-    """Return a promise on sets of columns in words.
+    """Return a guarantee on sets of columns in words.
 
     >>> _words_of_subsets(Line("column-sets", "passed", (), {"k": 3, "size": 2, "sets": 0}))
     'every combination of values of up to 2 quasi-identifiers is shared by at least 3 rows'
@@ -178,6 +178,7 @@ TRIES = {
 
 
 def _words_of_smallest(line: Line) -> str:
+    """Describe the smallest class."""
     if "k" not in line.numbers:
         return "the smallest class is too small" if line.open else "the smallest class is large enough"
     k, buckets = int(line.numbers["k"]), line.unit == "bucket"
@@ -251,6 +252,7 @@ def _words_of_identifying(line: Line) -> str:
 
 
 def _words_of_attack(line: Line) -> str:
+    """Describe the results of attacks."""
     if line.state == "not checked":
         left = int(line.numbers.get("left", 0))
         return f"{plural(left, 'attack')} {'was' if left == 1 else 'were'} not through in time" if left else NOT_TRIED
@@ -273,6 +275,7 @@ def _columns(line: Line) -> str:
 
 
 def _some(line: Line) -> str:
+    """Describe the number of unique members, if it is known."""
     return _of(line, "alone") if "alone" in line.numbers else f"some {line.unit}"
 
 
@@ -281,6 +284,7 @@ def _all(line: Line) -> str:
 
 
 def _of(line: Line, key: str, unit: str | None = None) -> str:
+    """Describe a number of members with its share."""
     some, members = int(line.numbers[key]), int(line.numbers["members"])
     share = f" ({percent(some / members)})" if members else ""
     named = "" if key == "people" else f" {unit or line.unit}"

@@ -94,6 +94,7 @@ def verify(
 
 
 def _verify(given: Published, asked: Model) -> Certificate:
+    """Verify a described release under a model."""
     tables, schema, main, kept = given.tables, given.schema, given.main, given.used_hierarchies
     compared = _compare_rows(given)
     declared = {name: h for name, h in kept.items() if any(name in key for key in asked.keys)}
@@ -102,9 +103,9 @@ def _verify(given: Published, asked: Model) -> Certificate:
     check = Check(tables.engine, schema, asked, tables.structure, about=about)
     reference, assignment = None, None
     if schema.person:
-        by, shown = given.recoding, check.shows_people(main.columns)
+        by, with_people = given.recoding, check.shows_people(main.columns)
         reference, assignment = people_by_class(
-            tables, schema, asked, given.original, recoding=by, hierarchies=kept, shown=shown
+            tables, schema, asked, given.original, recoding=by, hierarchies=kept, shown=with_people
         )
     elif given.original is not None:
         reference = reference_of(given.original, schema, asked, structure=tables.structure, hierarchies=declared)

@@ -43,7 +43,7 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
 
     `options` are those of `compare`, and override the policy.
     """
-    said: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "algorithms": [policy.algorithm],
         "models": [policy.model],
         "suppression": policy.suppression,
@@ -57,7 +57,7 @@ def compare_by_policy(source: Any, policy: Policy, **options: Any) -> Comparison
         hierarchies=policy.used_hierarchies,
         population=policy.population,
         original=source,
-        **(said | given),
+        **(settings | given),
     )
 
 
@@ -67,5 +67,5 @@ def prefer_by_policy(source: Any, policy: Policy, analysis: AnalysisPlan, **opti
     The candidates are the algorithms among which the policy's algorithm chooses. Raises `InfeasibleError` if none has a
     release.
     """
-    found = compare_by_policy(source, policy, analysis=analysis, **options)
-    return replace(policy, algorithm=parse_algorithm(found.best().point.algorithm)), found
+    comparison = compare_by_policy(source, policy, analysis=analysis, **options)
+    return replace(policy, algorithm=parse_algorithm(comparison.best().point.algorithm)), comparison

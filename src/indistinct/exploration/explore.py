@@ -12,7 +12,6 @@ from indistinct.algorithms.full_domain.node import ChosenNode, spell_node
 from indistinct.algorithms.full_domain.nodes import FullDomain
 from indistinct.algorithms.full_domain.objective import Objective, objective_of
 from indistinct.as_json import to_plain
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.document.blocks import Block, Document, Grid, Paragraph, document, grid
 from indistinct.document.result import Result
 from indistinct.drawing.charts import Chart
@@ -32,6 +31,7 @@ from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.release.promise import judging
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 from indistinct.tables.opening import open_table
 
 Row = dict[str, Any]
@@ -117,12 +117,12 @@ class Exploration(Result):
         Risk is the highest prosecutor risk of the release. Of nodes that are equal in both the lowest is named.
         """
         cost, risk = self._cost(metric), self.risk
-        order = [place for place in self._order(metric) if self.satisfied[place]]
+        order = [index for index in self._order(metric) if self.satisfied[index]]
         front, lowest = [], np.inf
-        for place in sorted(order, key=lambda place: (cost[place], risk[place])):
-            if risk[place] < lowest:
-                front.append(place)
-                lowest = risk[place]
+        for index in sorted(order, key=lambda place: (cost[place], risk[place])):
+            if risk[index] < lowest:
+                front.append(index)
+                lowest = risk[index]
         return list(self._rows(front))
 
     def to_json(self) -> dict[str, Any]:
@@ -154,12 +154,13 @@ class Exploration(Result):
             chosen = self.best(name)["node"]
         marked = None if chosen is None else self._place(chosen)
         axes = dict(zip(self.columns, self.meanings, strict=True))
-        boxes = [self._box(row, name, chosen=place == marked) for place, row in enumerate(self.nodes())]
+        boxes = [self._box(row, name, chosen=index == marked) for index, row in enumerate(self.nodes())]
         budgeted = f"at most {self.suppression:,} of {self.rows:,} rows suppressed"
         heading, figures = f"{self.model}, {budgeted}", (name, "suppressed rows")
         return draw_lattice(axes, boxes, heading=heading, figures=figures, mark=mark)
 
     def _box(self, row: Row, metric: str, *, chosen: bool) -> Box:
+        """Return the box of a node for the picture of the lattice."""
         state: State = "minimal" if row["minimal"] else "satisfying" if row["satisfied"] else "outside"
         lines = [
             *(f"{column}: {self.meanings[j][row['node'][j]]}" for j, column in enumerate(self.columns)),
@@ -174,19 +175,20 @@ class Exploration(Result):
         return Box(row["node"], state, figures=figures, title="\n".join(lines), chosen=chosen)
 
     def _rows(self, places: Sequence[int] | Codes) -> Iterator[Row]:
+        """Yield the figures of some nodes."""
         risk = self.risk
-        for place in places:
-            node = tuple(self.levels[place].tolist())
+        for index in places:
+            node = tuple(self.levels[index].tolist())
             yield {
                 "node": node,
                 "height": sum(node),
-                "satisfied": bool(self.satisfied[place]),
-                "minimal": bool(self.minimal[place]),
-                "suppressed_rows": int(self.suppressed_rows[place]),
-                "classes": int(self.classes[place]),
-                "smallest_class": int(self.smallest_class[place]),
-                "risk": float(risk[place]),
-                **{name: float(values[place]) for name, values in self.metrics.items()},
+                "satisfied": bool(self.satisfied[index]),
+                "minimal": bool(self.minimal[index]),
+                "suppressed_rows": int(self.suppressed_rows[index]),
+                "classes": int(self.classes[index]),
+                "smallest_class": int(self.smallest_class[index]),
+                "risk": float(risk[index]),
+                **{name: float(values[index]) for name, values in self.metrics.items()},
             }
 
     def _order(self, metric: str | None) -> Codes:
@@ -194,10 +196,12 @@ class Exploration(Result):
         return np.lexsort((np.arange(len(self)), self.levels.sum(axis=1), self._cost(metric), ~self.satisfied))
 
     def _cost(self, metric: str | None) -> Floats:
+        """Return a metric so that smaller is better."""
         name = self._name_of_metric(metric)
         return -self.metrics[name] if self.goals[name] == "max" else self.metrics[name]
 
     def _name_of_metric(self, metric: str | None) -> str:
+        """Return the name of a metric, by default the first; raise unless it was explored."""
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -207,56 +211,59 @@ class Exploration(Result):
         return name
 
     def _place(self, levels: Sequence[int]) -> int:
+        """Return the index of a node; raise if it is outside the lattice."""
         node = tuple(levels)
         if node not in Lattice(self.heights):
-            shown = ", ".join(f"{name} 0 to {h}" for name, h in zip(self.columns, self.heights, strict=True))
+            allowed = ", ".join(f"{name} 0 to {h}" for name, h in zip(self.columns, self.heights, strict=True))
             raise ParameterError(
-                f"the node {spell_node(node)} lies outside the lattice, whose levels are {shown}",
+                f"the node {spell_node(node)} lies outside the lattice, whose levels are {allowed}",
                 hint="give one level for each quasi-identifier, in the order of the schema",
             )
         return int(np.ravel_multi_index(node, Lattice(self.heights).shape))
 
 
 def exploration_document(
-    found: Exploration, *, chosen: tuple[int, ...] | None = None, most: int | None = None
+    exploration: Exploration, *, chosen: tuple[int, ...] | None = None, most: int | None = None
 ) -> Document:
     """Return a lattice as a document with at most `most` nodes (None: all); the `chosen` one is marked by a star."""
-    satisfied, metric = int(found.satisfied.sum()), next(iter(found.metrics))
-    minimal = int(found.minimal.sum())
+    satisfied, metric = int(exploration.satisfied.sum()), next(iter(exploration.metrics))
+    minimal = int(exploration.minimal.sum())
     title = (
-        f"{plural(len(found), 'node')} over {', '.join(found.columns)}; {satisfied:,} satisfy {found.model} with at "
-        f"most {found.suppression:,} of {found.rows:,} {found.unit} suppressed, {minimal:,} of them minimal"
+        f"{plural(len(exploration), 'node')} over {', '.join(exploration.columns)}; {satisfied:,} satisfy "
+        f"{exploration.model} with at most {exploration.suppression:,} of {exploration.rows:,} {exploration.unit} "
+        f"suppressed, {minimal:,} of them minimal"
     )
     levels = [
         (name, "; ".join(f"{level}: {word}" for level, word in enumerate(words)))
-        for name, words in zip(found.columns, found.meanings, strict=True)
+        for name, words in zip(exploration.columns, exploration.meanings, strict=True)
     ]
-    rows = found.ranked()
+    rows = exploration.ranked()
     wanted = rows if most is None else (rows[: min(satisfied, most)] or rows[:most])
     kind = "Satisfying nodes" if most is not None and satisfied else "Nodes"
     star = "" if chosen is None else "; * is the chosen node"
     blocks: list[Block] = [
         grid("What the levels mean", ("column", "levels"), levels, most=len(levels)),
-        _node_grid(found, wanted, f"{kind}, the best {metric} first{star}", chosen),
+        _node_grid(exploration, wanted, f"{kind}, the best {metric} first{star}", chosen),
     ]
     if len(wanted) < len(rows):
         blocks.append(Paragraph(f"{len(wanted):,} of {len(rows):,} nodes shown; --all shows the others."))
     if satisfied:
-        caption = f"Pareto front of {metric} against risk (one over the {found.unit} in the smallest class)"
-        blocks.append(_node_grid(found, found.pareto(), caption, chosen))
+        caption = f"Pareto front of {metric} against risk (one over the {exploration.unit} in the smallest class)"
+        blocks.append(_node_grid(exploration, exploration.pareto(), caption, chosen))
     else:
-        least = int(found.suppressed_rows.min())
+        least = int(exploration.suppressed_rows.min())
         blocks.append(
             Paragraph(
-                f"No node satisfies the model; the one that needs least suppresses {least:,} of {found.rows:,} "
-                f"{found.unit}."
+                f"No node satisfies the model; the one that needs least suppresses {least:,} of {exploration.rows:,} "
+                f"{exploration.unit}."
             )
         )
     return document(title, *blocks)
 
 
-def _node_grid(found: Exploration, rows: Sequence[Row], caption: str, chosen: tuple[int, ...] | None) -> Grid:
-    metrics = {name: percent if name in SHARES else short for name in found.metrics}
+def _node_grid(exploration: Exploration, rows: Sequence[Row], caption: str, chosen: tuple[int, ...] | None) -> Grid:
+    """Return a table of nodes."""
+    metrics = {name: percent if name in SHARES else short for name in exploration.metrics}
     lines = [
         (
             ",".join(map(str, row["node"])) + (" *" if row["node"] == chosen else ""),
@@ -266,7 +273,7 @@ def _node_grid(found: Exploration, rows: Sequence[Row], caption: str, chosen: tu
         )
         for row in rows
     ]
-    headings = ("suppressed", "classes", "smallest class", *found.metrics)
+    headings = ("suppressed", "classes", "smallest class", *exploration.metrics)
     return grid(caption, ("node", "satisfied", *headings), lines, right=headings, most=len(lines))
 
 
@@ -369,9 +376,9 @@ def explore(
     problem.require_possible()
     space = FullDomain(problem)
     _require_size(space.lattice, limit)
-    found = _Found(space, [objective_of(space, metric) for metric in chosen])
-    found.walk(progress or (lambda _share: None))
-    satisfied = found.suppressed <= space.allowed
+    search = _Found(space, [objective_of(space, metric) for metric in chosen])
+    search.walk(progress or (lambda _share: None))
+    satisfied = search.suppressed <= space.allowed
     explored = Exploration(
         columns=tuple(schema.quasi),
         heights=space.lattice.heights,
@@ -383,10 +390,10 @@ def explore(
         levels=_freeze(space.lattice.nodes()),
         satisfied=_freeze(satisfied),
         minimal=_freeze(minimal_of(satisfied.reshape(space.lattice.shape)).reshape(-1)),
-        suppressed_rows=_freeze(found.suppressed),
-        classes=_freeze(found.classes),
-        smallest_class=_freeze(found.smallest),
-        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, found.values, strict=True)},
+        suppressed_rows=_freeze(search.suppressed),
+        classes=_freeze(search.classes),
+        smallest_class=_freeze(search.smallest),
+        metrics={metric.name: _freeze(values) for metric, values in zip(chosen, search.values, strict=True)},
         goals={metric.name: metric.goal for metric in chosen},
     )
     if preference is None:
@@ -395,24 +402,25 @@ def explore(
     return _prefer_analysis(explored, job, preference)
 
 
-def _prefer_analysis(found: Exploration, job: Job, preference: Preference) -> Exploration:
-    """Return a lattice whose nodes are ranked by what their releases lose of a study's analyses.
+def _prefer_analysis(exploration: Exploration, job: Job, preference: Preference) -> Exploration:
+    """Rank the nodes of a lattice by the loss of a study's analyses.
 
     Minimal nodes are analyzed first, then the other satisfied ones, by the first metric; a node that is not analyzed
     gets an infinite loss.
     """
-    ranked = [place for place in found._order(None) if found.satisfied[place]]
-    nearest = sorted(ranked, key=lambda place: not found.minimal[place])[:MAX_NODES_ANALYZED]
-    nodes = [tuple(found.levels[place].tolist()) for place in nearest]
+    ranked = [index for index in exploration._order(None) if exploration.satisfied[index]]
+    nearest = sorted(ranked, key=lambda place: not exploration.minimal[place])[:MAX_NODES_ANALYZED]
+    nodes = [tuple(exploration.levels[index].tolist()) for index in nearest]
     losses = losses_of_nodes(job, preference, nodes)
-    values = np.full(len(found), np.inf)
-    for node, place in zip(nodes, nearest, strict=True):
-        values[place] = losses.get(node, np.inf)
-    metrics = {ANALYSIS_LOSS: _freeze(values), **found.metrics}
-    return replace(found, metrics=metrics, goals={ANALYSIS_LOSS: "min", **found.goals})
+    values = np.full(len(exploration), np.inf)
+    for node, index in zip(nodes, nearest, strict=True):
+        values[index] = losses.get(node, np.inf)
+    metrics = {ANALYSIS_LOSS: _freeze(values), **exploration.metrics}
+    return replace(exploration, metrics=metrics, goals={ANALYSIS_LOSS: "min", **exploration.goals})
 
 
 def _require_size(lattice: Lattice, limit: int) -> None:
+    """Raise if the lattice has more nodes than the limit."""
     if lattice.size > limit:
         raise ParameterError(
             f"the lattice has {lattice.size:,} nodes, more than the limit of {limit:,}",
@@ -455,23 +463,24 @@ class _Found:
             done += 1
             if done % 64 == 0:
                 progress(done / lattice.size)
-            for place in range(first, len(order)):
-                j = order[place]
+            for index in range(first, len(order)):
+                j = order[index]
                 if node[j] < lattice.heights[j]:
-                    ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), place))
+                    ahead.append((rolled, (*node[:j], node[j] + 1, *node[j + 1 :]), index))
 
     def look(self, rolled: RolledUp) -> None:
         """Record the results of a node's classes."""
-        place = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
+        position = int(np.ravel_multi_index(rolled.levels, self.space.lattice.shape))
         broken = self.space.outside(rolled)
         kept = self.space.problem.model.people(rolled.classes)[~broken & (rolled.classes.sizes > 0)]
-        self.suppressed[place] = rolled.classes.members_of(broken)
-        self.classes[place], self.smallest[place] = len(kept), kept.min() if len(kept) else 0
+        self.suppressed[position] = rolled.classes.members_of(broken)
+        self.classes[position], self.smallest[position] = len(kept), kept.min() if len(kept) else 0
         for objective, values in zip(self.objectives, self.values, strict=True):
-            values[place] = objective.sign * objective.score(rolled, broken)
+            values[position] = objective.sign * objective.score(rolled, broken)
 
 
 def _distinct(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Raise unless the metrics are at least one, each once."""
     names = [metric.name for metric in metrics]
     if not names or len(set(names)) < len(names):
         raise ParameterError(

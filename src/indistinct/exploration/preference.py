@@ -71,12 +71,12 @@ def algorithms_tried(job: Job) -> Iterator[Algorithm]:
 
 def losses_of_nodes(job: Job, preference: Preference, nodes: Iterable[tuple[int, ...]]) -> dict[tuple[int, ...], float]:
     """Return the analysis loss of the releases of some nodes; nodes without a release are left out."""
-    found = {}
+    losses = {}
     for node in nodes:
         try:
             loss = preference.loss(run_job(replace(job, algorithm=ChosenNode(node))))
         except IndistinctError:
             loss = None
         if loss is not None:
-            found[node] = loss
-    return found
+            losses[node] = loss
+    return losses

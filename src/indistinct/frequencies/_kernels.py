@@ -19,24 +19,24 @@ def regroup_entries(indptr, codes, counts, class_ids, size, width):
 
     Class `i` becomes part of `class_ids[i]`, or is left out if negative.
     """
-    room = np.zeros(size + 1, dtype=np.int64)
+    capacity = np.zeros(size + 1, dtype=np.int64)
     for i in range(len(class_ids)):
         if class_ids[i] >= 0:
-            room[class_ids[i] + 1] += indptr[i + 1] - indptr[i]
+            capacity[class_ids[i] + 1] += indptr[i + 1] - indptr[i]
     # `room[c]` becomes where the entries of class c begin; `place[c]` advances from there to where they end.
     for i in range(size):
-        room[i + 1] += room[i]
-    place = room[:-1].copy()
-    merged_codes = np.empty(room[size], dtype=np.int32)
-    merged_counts = np.empty(room[size], dtype=np.int64)
+        capacity[i + 1] += capacity[i]
+    position = capacity[:-1].copy()
+    merged_codes = np.empty(capacity[size], dtype=np.int32)
+    merged_counts = np.empty(capacity[size], dtype=np.int64)
     for i in range(len(class_ids)):
         class_id = class_ids[i]
         if class_id >= 0:
             for entry in range(indptr[i], indptr[i + 1]):
-                merged_codes[place[class_id]] = codes[entry]
-                merged_counts[place[class_id]] = counts[entry]
-                place[class_id] += 1
-    return compact_entries(room, merged_codes, merged_counts, size, width)
+                merged_codes[position[class_id]] = codes[entry]
+                merged_counts[position[class_id]] = counts[entry]
+                position[class_id] += 1
+    return compact_entries(capacity, merged_codes, merged_counts, size, width)
 
 
 @jit
@@ -146,13 +146,13 @@ def group_words_by_hash(words, counts, class_ids):
 
     Writes each row's group; returns the groups' words and counts.
     """
-    room = 16
-    while room < 2 * len(words):
-        room *= 2
-    slots = np.full(room, -1, dtype=np.int32)
-    found = np.empty(words.shape, dtype=np.uint64)
+    capacity = 16
+    while capacity < 2 * len(words):
+        capacity *= 2
+    slots = np.full(capacity, -1, dtype=np.int32)
+    distinct = np.empty(words.shape, dtype=np.uint64)
     sizes = np.empty(len(words), dtype=np.int64)
-    mask = np.uint64(room - 1)
+    mask = np.uint64(capacity - 1)
     groups = 0
     for i in range(len(words)):
         key = np.uint64(0)
@@ -160,19 +160,19 @@ def group_words_by_hash(words, counts, class_ids):
             key = hashed(key ^ words[i, j])
         slot = key & mask
         # Linear probing: every slot passed over has a group with other words.
-        while slots[slot] >= 0 and not same_words(words, i, found, slots[slot]):
+        while slots[slot] >= 0 and not same_words(words, i, distinct, slots[slot]):
             slot = (slot + np.uint64(1)) & mask
         group = slots[slot]
         if group < 0:
             group = groups
             slots[slot] = group
             for j in range(words.shape[1]):
-                found[group, j] = words[i, j]
+                distinct[group, j] = words[i, j]
             sizes[group] = 0
             groups += 1
         sizes[group] += counts[i]
         class_ids[i] = group
-    return found[:groups].copy(), sizes[:groups].copy()
+    return distinct[:groups].copy(), sizes[:groups].copy()
 
 
 @jit
@@ -186,16 +186,16 @@ def mark_alone(order, starts, codes, size, owners, alone):
     owner_of = np.empty(size, dtype=np.int32)
     for group in range(len(starts) - 1):
         # The owner of each code seen in this group, or -1 once a second member has it too.
-        for place in range(starts[group], starts[group + 1]):
-            row = order[place]
+        for index in range(starts[group], starts[group + 1]):
+            row = order[index]
             code = codes[row]
             if group_of[code] != group:
                 group_of[code] = group
                 owner_of[code] = owners[row]
             elif owner_of[code] != owners[row]:
                 owner_of[code] = -1
-        for place in range(starts[group], starts[group + 1]):
-            row = order[place]
+        for index in range(starts[group], starts[group + 1]):
+            row = order[index]
             alone[row] = owner_of[codes[row]] >= 0
 
 

@@ -27,15 +27,15 @@ def compatible_rows(values: Codes, stars: Mask, counts: Codes) -> Codes:
     This is no guarantee: an attacker who knows a row's true values may still find it unique. Rows with stars in the
     same columns are compared with all rows of every other such set, on the columns in which neither has a star.
     """
-    found = np.zeros(len(values), dtype=np.int64)
+    totals = np.zeros(len(values), dtype=np.int64)
     masks, owner = np.unique(stars, axis=0, return_inverse=True)
-    places = [np.flatnonzero(owner.reshape(-1) == number) for number in range(len(masks))]
-    for own, mine in zip(masks, places, strict=True):
-        for other, theirs in zip(masks, places, strict=True):
+    positions = [np.flatnonzero(owner.reshape(-1) == number) for number in range(len(masks))]
+    for own, mine in zip(masks, positions, strict=True):
+        for other, theirs in zip(masks, positions, strict=True):
             ids, groups = group_shown(values[np.concatenate([mine, theirs])], np.flatnonzero(~(own | other)).tolist())
             rows = np.bincount(ids[len(mine) :], counts[theirs], groups)
-            found[mine] += rows[ids[: len(mine)]].astype(np.int64)
-    return found
+            totals[mine] += rows[ids[: len(mine)]].astype(np.int64)
+    return totals
 
 
 def fewest_compatible(values: Codes, stars: Mask, counts: Codes) -> int | None:

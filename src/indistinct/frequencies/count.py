@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies import _kernels
 from indistinct.frequencies.encode import (
     BITS_PER_WORD,
@@ -161,10 +162,12 @@ def pair_people(person: Encoded, value: Encoded) -> tuple[Encoded, tuple[Codes, 
 
 
 def _of(taxonomies: Mapping[str, Taxonomy] | None, key: Key) -> Taxonomy | None:
+    """Return the hierarchy of a key of one column, None for others."""
     return (taxonomies or {}).get(key[0]) if len(key) == 1 else None
 
 
 def _reference(codes: Codes, counts: Codes, column: Encoded) -> Codes:
+    """Count each code of a column in the whole table."""
     return np.bincount(codes, weights=counts, minlength=len(column.domain)).astype(np.int64)
 
 
@@ -190,13 +193,13 @@ def group_encoded(columns: Sequence[Encoded]) -> tuple[Grouping, Codes]:
     row_bits = max(rows - 1, 0).bit_length()
     if sum(widths) + row_bits > BITS_PER_WORD:
         grouping = group_rows([c.codes for c in columns], [len(c.domain) for c in columns])
-        found = [c.codes[grouping.first] for c in columns]
-        return grouping, np.asfortranarray(np.stack(found, axis=1).astype(np.int32))
+        codes = [c.codes[grouping.first] for c in columns]
+        return grouping, np.asfortranarray(np.stack(codes, axis=1).astype(np.int32))
     grouping, cells = group_words(_pack_rows(columns, widths, rows, row_bits), row_bits)
     vectors = _by_column(len(grouping), len(columns))
-    for place in reversed(range(len(columns))):
-        vectors[:, place] = cells & np.uint64((1 << widths[place]) - 1)
-        cells >>= np.uint64(widths[place])
+    for index in reversed(range(len(columns))):
+        vectors[:, index] = cells & np.uint64((1 << widths[index]) - 1)
+        cells >>= np.uint64(widths[index])
     return grouping, vectors
 
 
@@ -353,7 +356,7 @@ class Request:
 def nobody(column: str, rows: int) -> InputError:
     """Return the error of a table with rows without a person ID."""
     return InputError(
-        f"column {column!r} is the person ID, but {rows:,} row(s) have no value there",
+        f"column {column!r} is the person ID, and has no value in {plural(rows, 'row')}",
         hint="fill the column or leave these rows out; to count rows, give it the role identifier instead",
         column=column,
     )

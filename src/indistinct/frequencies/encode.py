@@ -73,21 +73,21 @@ def encode_column(
             )
         nothing = Domain(name, pa.array([], pa.string()), missing=bool(len(column)))
         return Encoded.plain(nothing, np.zeros(len(column), dtype=np.uint8))
-    found = _distinct_values(name, column)
-    if not len(found.values):  # a dictionary does not show that every cell is missing
+    distinct = _distinct_values(name, column)
+    if not len(distinct.values):  # a dictionary does not show that every cell is missing
         return encode_column(name, pa.chunked_array([pa.nulls(len(column), pa.string())]), required=required)
-    if found.order is not None and order is None:
-        return Encoded(Domain(name, found.values), found.chunks, order=found.order)
-    values, ranks = found.values, np.arange(len(found.values))
-    if not found.ascending or order is not None:
+    if distinct.order is not None and order is None:
+        return Encoded(Domain(name, distinct.values), distinct.chunks, order=distinct.order)
+    values, ranks = distinct.values, np.arange(len(distinct.values))
+    if not distinct.ascending or order is not None:
         arranged = _arrangement(name, values, order)
         ranks[arranged] = np.arange(len(arranged))
         values = values.take(pa.array(arranged))
-    domain = Domain(name, values, missing=found.missing, declared=order is not None)
+    domain = Domain(name, values, missing=distinct.missing, declared=order is not None)
     # Entries for cells that do not occur point to code 0; they are only read where 0 means missing.
-    codes = np.append(ranks + found.missing, 0).astype(narrowest(len(domain)))
-    lookups = tuple(codes[places] for places in found.places) or (codes,)
-    return Encoded(domain, found.chunks, lookups, found.base)
+    codes = np.append(ranks + distinct.missing, 0).astype(narrowest(len(domain)))
+    lookups = tuple(codes[indices] for indices in distinct.places) or (codes,)
+    return Encoded(domain, distinct.chunks, lookups, distinct.base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,13 +115,13 @@ def _distinct_values(name: str, column: pa.ChunkedArray) -> DistinctValues:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _from_numbers(name, column)
     if pa.types.is_temporal(kind):
-        found = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
-        return replace(found, values=found.values.cast(kind))
+        distinct = _from_numbers(name, column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()))
+        return replace(distinct, values=distinct.values.cast(kind))
     encoded = column.dictionary_encode()  # every chunk has the same dictionary, and all of its values occur
     values = encoded.chunk(0).dictionary
     chunks = tuple(_fill_missing(chunk.indices, len(values)) for chunk in encoded.chunks)
-    places = np.append(np.arange(len(values)), -1)
-    return DistinctValues(values, column.null_count > 0, chunks, (places,) * len(chunks))
+    positions = np.append(np.arange(len(values)), -1)
+    return DistinctValues(values, column.null_count > 0, chunks, (positions,) * len(chunks))
 
 
 def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
@@ -133,21 +133,21 @@ def from_dictionary(column: pa.ChunkedArray) -> DistinctValues:
     encoded = pa.chunked_array(list(shared.values()), column.type.value_type).dictionary_encode()
     every = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([], column.type.value_type)
     # Arrow omits chunks without cells, so that `places` is split by the sizes of the dictionaries.
-    found = np.concatenate(
+    codes = np.concatenate(
         [np.zeros(0, dtype=np.int32), *(_fill_missing(chunk.indices, -1) for chunk in encoded.chunks)]
     )
-    cuts = np.split(found, np.cumsum([len(values) for values in shared.values()]))
-    known = {address: np.append(places, -1) for address, places in zip(shared, cuts, strict=False)}
+    cuts = np.split(codes, np.cumsum([len(values) for values in shared.values()]))
+    known = {address: np.append(positions, -1) for address, positions in zip(shared, cuts, strict=False)}
     own = [known[_address(chunk.dictionary)] for chunk in column.chunks]
     chunks = [_fill_missing(chunk.indices, len(chunk.dictionary)) for chunk in column.chunks]
     used = np.zeros(len(every) + 1, dtype=bool)
-    for places, here in zip(own, _find_used(chunks, 0, [len(places) for places in own]), strict=True):
-        used[places[here]] = True
+    for positions, here in zip(own, _find_used(chunks, 0, [len(positions) for positions in own]), strict=True):
+        used[positions[here]] = True
     present = np.flatnonzero(used[:-1])
     dense = np.full(len(every) + 1, -1, dtype=np.int64)
     dense[present] = np.arange(len(present))
     values = every if len(present) == len(every) else every.take(pa.array(present))
-    return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[places] for places in own))
+    return DistinctValues(values, bool(used[-1]), tuple(chunks), tuple(dense[positions] for positions in own))
 
 
 def _address(values: pa.Array) -> tuple[int, ...]:
@@ -171,6 +171,7 @@ def _fill_missing(indices: pa.Array, fill: int) -> Codes:
 
 
 def _from_numbers(name: str, column: pa.ChunkedArray) -> DistinctValues:
+    """Find the distinct numbers of a column: by lookup in a small range, else by sorting."""
     whole = pa.types.is_integer(column.type)
     bounds = pc.min_max(column).as_py()
     if bounds["min"] is None:
@@ -197,10 +198,10 @@ def _by_lookup(column: pa.ChunkedArray, low: int, high: int) -> DistinctValues:
     """
     chunks = tuple(_fill_missing(chunk.cast(pa.int64()), high + 1) for chunk in column.chunks)
     used = np.logical_or.reduce(_find_used(chunks, low, [high - low + 2] * len(chunks)))
-    places = np.where(used, np.cumsum(used) - 1, -1)
-    places[-1] = -1
+    positions = np.where(used, np.cumsum(used) - 1, -1)
+    positions[-1] = -1
     values = pa.array(np.flatnonzero(used[:-1]) + low, pa.int64()).cast(column.type)
-    return DistinctValues(values, bool(used[-1]), chunks, (places,) * len(chunks), low, ascending=True)
+    return DistinctValues(values, bool(used[-1]), chunks, (positions,) * len(chunks), low, ascending=True)
 
 
 def check_finite(name: str, numbers: Codes) -> None:
@@ -223,17 +224,17 @@ def _arrangement(name: str, values: pa.Array, order: Sequence[str] | None) -> Co
     """Return the indices of the values in canonical or declared order."""
     if order is None:
         return text_order(values) if pa.types.is_string(values.type) else np.asarray(pc.sort_indices(values))
-    place = {text: rank for rank, text in enumerate(order)}
+    index = {text: rank for rank, text in enumerate(order)}
     texts = values.cast(pa.string()).to_pylist()
-    strangers = [text for text in texts if text not in place]
+    strangers = [text for text in texts if text not in index]
     if strangers:
         raise InputError(
-            f"column {name!r} holds {len(strangers)} distinct value(s) that its declared order does not name",
+            f"column {name!r} holds {len(strangers)} distinct values that its declared order does not name",
             hint="add them to the order, from first to last",
             values=strangers,
             column=name,
         )
-    return np.argsort([place[text] for text in texts])
+    return np.argsort([index[text] for text in texts])
 
 
 BITS_PER_WORD = 64
@@ -312,8 +313,8 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
     for codes, size in zip(columns, sizes, strict=True):
         width = max(size - 1, 0).bit_length()
         if bits + width > BITS_PER_WORD:
-            found, ranks = distinct_with_places(words)
-            words, bits = ranks.astype(np.uint64), max(len(found) - 1, 0).bit_length()
+            products, ranks = distinct_with_places(words)
+            words, bits = ranks.astype(np.uint64), max(len(products) - 1, 0).bit_length()
         words <<= np.uint64(width)
         words |= codes.astype(np.uint64)
         bits += width

@@ -56,9 +56,9 @@ class Lattice:
 
     def above(self, node: Sequence[int]) -> Iterator[Node]:
         """Yield the direct generalizations of a node, which may leave out columns by a negative level."""
-        for place, level in enumerate(node):
-            if 0 <= level < self.heights[place]:
-                yield (*node[:place], level + 1, *node[place + 1 :])
+        for index, level in enumerate(node):
+            if 0 <= level < self.heights[index]:
+                yield (*node[:index], level + 1, *node[index + 1 :])
 
     def __contains__(self, node: object) -> bool:
         return (
@@ -70,9 +70,9 @@ class Lattice:
 
 def specializations(node: Sequence[int]) -> Iterator[Node]:
     """Yield the direct specializations of a node."""
-    for place, level in enumerate(node):
+    for index, level in enumerate(node):
         if level > 0:
-            yield (*node[:place], level - 1, *node[place + 1 :])
+            yield (*node[:index], level - 1, *node[index + 1 :])
 
 
 def up_set(node: Sequence[int]) -> tuple[slice, ...]:
@@ -116,13 +116,13 @@ class Cells:
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
         """The word and the shift of each column's field; a field never spans two words."""
-        found, word, used = [], 0, 0
+        positions, word, used = [], 0, 0
         for width in self.widths:
             if used + width > BITS_PER_WORD:
                 word, used = word + 1, 0
-            found.append((word, used))
+            positions.append((word, used))
             used += width
-        return tuple(found)
+        return tuple(positions)
 
     @cached_property
     def base(self) -> RolledUp:

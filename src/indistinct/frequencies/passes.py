@@ -121,8 +121,8 @@ class Scale:
     @classmethod
     def between(cls, low: Codes, high: Codes, buckets: int) -> "Scale":
         """Return the scale that divides the keys between these bounds into at most `buckets`, a power of two."""
-        room = buckets.bit_length() - 1
-        shift = [max(int(width).bit_length() - room, 0) for width in (high - low).ravel().tolist()]
+        free_bits = buckets.bit_length() - 1
+        shift = [max(int(width).bit_length() - free_bits, 0) for width in (high - low).ravel().tolist()]
         return cls(low, np.array(shift, dtype=np.uint64).reshape(low.shape), buckets)
 
 
@@ -277,8 +277,8 @@ def rows_by_segment(keys: Codes, codes: Mapping[Key, Codes], tree: KeyTree, segm
     rows, order, starts, owners = _by_part(tree.parts_of(keys), len(segments.column))
     some, own = keys[order, segments.column[owners]], np.empty(len(order), dtype=np.int64)
     firsts, bounds = segments.firsts, np.append(starts, len(order))
-    for place, part in enumerate(np.flatnonzero(rows).tolist()):
-        run = slice(bounds[place], bounds[place + 1])
+    for index, part in enumerate(np.flatnonzero(rows).tolist()):
+        run = slice(bounds[index], bounds[index + 1])
         ends = segments.ends[segments.starts[part] : segments.starts[part + 1]]
         own[run] = firsts[part] + np.searchsorted(ends, some[run])
     sizes = np.bincount(own, minlength=int(firsts[-1]))
@@ -300,7 +300,7 @@ class SampledRows:
         rows, owners = np.unique(rows, axis=0, return_inverse=True)
         counts = np.bincount(np.asarray(owners).ravel(), weights=counts, minlength=len(rows)).astype(np.int64)
         width = keys.shape[1]
-        own = {key: rows[:, width + place].astype(np.int64) for place, key in enumerate(codes)}
+        own = {key: rows[:, width + index].astype(np.int64) for index, key in enumerate(codes)}
         return cls(np.ascontiguousarray(rows[:, :width]), own, counts)
 
     @staticmethod
@@ -338,12 +338,12 @@ def keys_behind(keys: Codes, cuts: Sequence[Codes]) -> list[Codes]:
 
     Answers of several batches are merged by their minimum; `LAST_KEY` means that there is none.
     """
-    found = []
+    keys_of_columns = []
     for index, own in enumerate(cuts):
         some = np.sort(keys[:, index]) if len(own) else keys[:0, index]
         first = np.searchsorted(some, own, side="right")
-        found.append(np.append(some, LAST_KEY)[first])
-    return found
+        keys_of_columns.append(np.append(some, LAST_KEY)[first])
+    return keys_of_columns
 
 
 def _by_part(parts: Codes, size: int) -> tuple[Codes, Codes, Codes, Codes]:
@@ -393,8 +393,8 @@ class KeyColumn:
         plain = plain_column(self.name, cells)
         numbers = plain.cast(_counting(self.kind))
         absent = numbers.is_null().to_numpy() if numbers.null_count else None
-        found = (numbers if absent is None else numbers.fill_null(0)).to_numpy()
-        keys = self._ordered(found)
+        plain_numbers = (numbers if absent is None else numbers.fill_null(0)).to_numpy()
+        keys = self._ordered(plain_numbers)
         if not pa.types.is_floating(self.kind) and (keys == LAST_KEY).any():
             raise InputError(
                 f"column {self.name!r} holds the largest number of its type, which leaves no room for missing values",
@@ -418,8 +418,10 @@ class KeyColumn:
         if self.between:
             bits, new = KeyColumn(self.name, self.kind), np.flatnonzero(unknown & plain.is_valid().to_numpy())
             known = bits.keys(pa.chunked_array([self.domain.values]))
-            found = np.searchsorted(known, bits.keys(plain.take(pa.array(new))))
-            keys[new] = np.where(found == len(known), LAST_KEY, (found + int(self.domain.missing)).astype(np.uint64))
+            positions = np.searchsorted(known, bits.keys(plain.take(pa.array(new))))
+            keys[new] = np.where(
+                positions == len(known), LAST_KEY, (positions + int(self.domain.missing)).astype(np.uint64)
+            )
         return keys
 
     def _ordered(self, numbers: Codes) -> Codes:
@@ -537,8 +539,8 @@ def values_of(known: Mapping[str, KnownValues], batch: pa.Table, columns: Sequen
 
 
 def _own_cells(name: str, kind: pa.DataType, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    found = share_dictionary(plain_column(name, cells)).unique()
-    return pa.chunked_array([found.cast(kind) if found.type != kind else found])
+    distinct = share_dictionary(plain_column(name, cells)).unique()
+    return pa.chunked_array([distinct.cast(kind) if distinct.type != kind else distinct])
 
 
 def _join_distinct(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:

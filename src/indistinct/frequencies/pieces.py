@@ -48,12 +48,12 @@ class Pieces:
     def in_order(self) -> "Pieces":
         """Return the pieces in the order of a recoding by row: ascending by cell, sensitive values and class."""
         keys = [self.class_ids, self.cells] if self.joint is None else [self.class_ids, self.joint, self.cells]
-        found = self.take(np.lexsort(keys))
+        ordered = self.take(np.lexsort(keys))
         return Pieces(
-            found.cells.astype(np.int32),
-            None if found.joint is None else found.joint.astype(np.int32),
-            found.counts.astype(np.int64),
-            found.class_ids.astype(np.int32),
+            ordered.cells.astype(np.int32),
+            None if ordered.joint is None else ordered.joint.astype(np.int32),
+            ordered.counts.astype(np.int64),
+            ordered.class_ids.astype(np.int32),
         )
 
     def divided(self, frequencies: FrequencySet) -> "Pieces":
@@ -66,8 +66,8 @@ class Pieces:
         ends = np.cumsum(histogram.counts), np.cumsum(whole.counts)
         cuts = distinct(np.concatenate([[0], *ends]))
         entries, pieces = (np.searchsorted(line, cuts[:-1], side="right") for line in ends)
-        found = whole.take(pieces)
-        return replace(found, joint=histogram.codes[entries], counts=np.diff(cuts)).in_order()
+        parts = whole.take(pieces)
+        return replace(parts, joint=histogram.codes[entries], counts=np.diff(cuts)).in_order()
 
     def column(self, frequencies: FrequencySet, name: str) -> Codes:
         """Return the code of each piece in a column, quasi-identifying or sensitive."""
@@ -82,12 +82,12 @@ class Pieces:
         if frequencies.joint is None or self.joint is None:
             return {}
         single, class_ids = np.arange(len(self) + 1, dtype=np.int64), self.class_ids.astype(np.int32)
-        found = {}
+        by_key = {}
         for key, codes in frequencies.joint.codes.items():
             whole = frequencies.classes.histograms[key]
             entries = replace(whole, indptr=single, codes=codes[self.joint], counts=self.counts)
-            found[key] = entries.regroup(class_ids, size)
-        return found
+            by_key[key] = entries.regroup(class_ids, size)
+        return by_key
 
     def classes(self, frequencies: FrequencySet, size: int) -> Classes:
         """Return `size` classes made of pieces, as a model sees them."""

@@ -47,8 +47,8 @@ def with_population(frequencies: FrequencySet, population: FrequencySet, *, abse
     mine, theirs = words[: len(frequencies)], words[len(frequencies) :]
     people = people_of_cells(population)
     if not absent:
-        found = np.minimum(np.searchsorted(mine, theirs), max(len(mine) - 1, 0))
-        ids = np.where(mine[found] == theirs, found, -1).astype(np.int32)
+        positions = np.minimum(np.searchsorted(mine, theirs), max(len(mine) - 1, 0))
+        ids = np.where(mine[positions] == theirs, positions, -1).astype(np.int32)
         histograms = {**frequencies.classes.histograms, (POPULATION,): people.regroup(ids, len(mine))}
         return replace(frequencies, classes=replace(frequencies.classes, histograms=histograms))
     distinct, first = np.unique(words, return_index=True)
@@ -84,11 +84,12 @@ class PopulationByClass:
 
     @property
     def _all(self) -> Codes:
+        """Return the number of people of the population in each class."""
         sizes = np.zeros(len(self.histogram.indptr) - 1, dtype=np.int64)
-        found = Classes(sizes, {(POPULATION,): self.histogram}).population
-        if found is None:
+        counts = Classes(sizes, {(POPULATION,): self.histogram}).population
+        if counts is None:
             raise AssertionError("a population was counted")
-        return found
+        return counts
 
 
 def require_population(members: Codes, population: Codes) -> None:

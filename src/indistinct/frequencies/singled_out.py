@@ -395,8 +395,8 @@ def rows_alone(column: pa.ChunkedArray) -> int:
         return 0
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):  # Arrow cannot hash or sort cells of these
         column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else pa.large_binary())
-    places = sample_of(len(column))
-    if len(places) < len(column) and _alone(column.take(pa.array(places))) < MIN_SHARE_IN_SAMPLE * len(places):
+    positions = sample_of(len(column))
+    if len(positions) < len(column) and _alone(column.take(pa.array(positions))) < MIN_SHARE_IN_SAMPLE * len(positions):
         return 0
     return _alone(column)
 
@@ -410,15 +410,16 @@ def vectors_alone(columns: Sequence[Codes], counts: Codes, *, missing: bool = Fa
     rows, sizes = int(counts.sum()), [int(column.max(initial=0)) + 1 for column in columns]
     if math.prod(sizes) < NEARLY_UNIQUE * rows:
         return 0
-    places = sample_of(len(counts))
-    if len(places) < len(counts):
-        likely = _vectors_alone([column[places] for column in columns], counts[places], sizes, missing=missing)
-        if likely / len(places) * len(counts) < MIN_SHARE_IN_SAMPLE * rows:
+    positions = sample_of(len(counts))
+    if len(positions) < len(counts):
+        likely = _vectors_alone([column[positions] for column in columns], counts[positions], sizes, missing=missing)
+        if likely / len(positions) * len(counts) < MIN_SHARE_IN_SAMPLE * rows:
             return 0
     return _vectors_alone(columns, counts, sizes, missing=missing)
 
 
 def _vectors_alone(columns: Sequence[Codes], counts: Codes, sizes: Sequence[int], *, missing: bool) -> int:
+    """Count the unique rows of several columns; rows counted several times are not unique."""
     words, _ = pack(columns, sizes)
     several = words[counts > 1]
     nothing = np.zeros(2 if missing else 0, dtype=words.dtype)  # the code of missing is then never unique
@@ -436,6 +437,7 @@ def sample_of(rows: int) -> Codes:
 
 
 def _alone(column: pa.ChunkedArray) -> int:
+    """Count the values of a column that occur once."""
     kind = column.type
     if isinstance(kind, pa.DictionaryType):
         return _alone_in_dictionaries(column)
@@ -449,14 +451,15 @@ def _alone(column: pa.ChunkedArray) -> int:
 
 
 def _alone_in_dictionaries(column: pa.ChunkedArray) -> int:
+    """Count the values of a dictionary column that occur once."""
     (first, *more) = column.chunks or [pa.array([], column.type)]
     if not more and len(first.dictionary.unique()) == len(first.dictionary) and not first.dictionary.null_count:
         cells = first.indices.drop_null().to_numpy(zero_copy_only=False)
         return _once(np.bincount(cells, minlength=len(first.dictionary)))
     distinct = from_dictionary(column)
     counts = np.zeros(len(distinct.values) + 1, dtype=np.int64)
-    for cells, places in zip(distinct.chunks, distinct.places, strict=True):
-        counts += np.bincount(places[cells] + 1, minlength=len(counts))
+    for cells, positions in zip(distinct.chunks, distinct.places, strict=True):
+        counts += np.bincount(positions[cells] + 1, minlength=len(counts))
     return _once(counts[1:])
 
 

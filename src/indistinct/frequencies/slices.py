@@ -117,6 +117,7 @@ def join_slices(slices: Sequence[Slice], *, most: int) -> tuple[Slice, ...]:
 
 
 def _join(one: Slice, other: Slice, shared: Sequence[str], *, most: int) -> Slice:
+    """Join two slices by bucket and shared attributes; raise beyond `most` entries."""
     mine, theirs = together(*([each.units, *(each.codes[n] for n in shared)] for each in (one, other)), rows=0)
     assert theirs is not None  # noqa: S101  (both sides are given)
     order = np.argsort(theirs, kind="stable")
@@ -157,14 +158,14 @@ def sharing_problem(slices: Sequence[Sequence[str]], sensitive: Sequence[str]) -
     return None if join_tree(slices) else "columns that share attributes form a tree, and these form a circle"
 
 
-def align(shown: Codes, own: Codes) -> Codes:
-    """Return the order in which `own` codes equal the codes `shown`; equal codes keep their own order.
+def align(codes: Codes, own: Codes) -> Codes:
+    """Return the order in which `own` codes equal the codes `codes`; equal codes keep their own order.
 
     >>> align(np.array([2, 1, 2]), np.array([1, 2, 2])).tolist()
     [1, 0, 2]
     """
-    places, order = np.argsort(shown, kind="stable"), np.empty(len(own), dtype=np.int64)
-    order[places] = np.argsort(own, kind="stable")
+    positions, order = np.argsort(codes, kind="stable"), np.empty(len(own), dtype=np.int64)
+    order[positions] = np.argsort(own, kind="stable")
     return order
 
 

@@ -86,7 +86,7 @@ class Masking(Hierarchy):
         too_long = texts.filter(pc.greater(pc.utf8_length(texts), longest))
         if len(too_long):
             raise HierarchyError(
-                f"column {domain.column!r} holds {len(too_long)} value(s) longer than its mask of {longest} characters",
+                f"column {domain.column!r} holds values longer than its mask of {longest} characters ({len(too_long)})",
                 hint="declare the length of the longest value",
                 values=too_long.to_pylist(),
                 column=domain.column,
@@ -106,6 +106,7 @@ class Masking(Hierarchy):
         return replace(self, length=self._longest(domain))
 
     def _longest(self, domain: Domain) -> int:
+        """Return the length up to which values are padded."""
         if self.length is not None:
             return self.length
         return pc.max(pc.utf8_length(domain.values.cast(pa.string()))).as_py() or 0
@@ -124,8 +125,8 @@ class Masking(Hierarchy):
         mask = pa.scalar(self.char * hidden, parts.type)
         pair = (parts, mask) if self.side == "right" else (mask, parts)
         masked = pc.binary_join_element_wise(*pair, pa.scalar("", parts.type))
-        found: list[str] = pc.if_else(pc.equal(pc.utf8_length(parts), 0), parts, masked).to_pylist()
-        return found
+        labels: list[str] = pc.if_else(pc.equal(pc.utf8_length(parts), 0), parts, masked).to_pylist()
+        return labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +155,13 @@ def _days(domain: Domain) -> Codes:
 
 
 def _parse_dates(domain: Domain) -> pa.Array:
+    """Parse the values of a domain as dates; raise `HierarchyError` for others."""
     try:
         return domain.values.cast(pa.string()).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:
         strange = [text for text in domain.values.cast(pa.string()).to_pylist() if not _is_date(text)]
         raise HierarchyError(
-            f"column {domain.column!r} holds {len(strange)} value(s) that are not ISO dates",
+            f"column {domain.column!r} holds values that are not ISO dates ({len(strange)})",
             hint="write dates as year-month-day, or use masking, a table or suppression for this column",
             values=strange,
             column=domain.column,
@@ -167,6 +169,7 @@ def _parse_dates(domain: Domain) -> pa.Array:
 
 
 def _is_date(text: str) -> bool:
+    """Return whether a text is an ISO date."""
     try:
         pa.scalar(text).cast(pa.timestamp("us"))
     except pa.ArrowInvalid:

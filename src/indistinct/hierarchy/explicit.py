@@ -71,12 +71,12 @@ class Explicit(Hierarchy):
         ancestors[:, 0] = np.arange(len(domain))
         labels: list[Path] = [domain.texts()]
         leaves: list[Counts] = [np.ones(len(domain), dtype=np.int64)]
-        for place in range(1, height + 1):
+        for index in range(1, height + 1):
             names: dict[str | None, int] = {}
-            nodes = np.array([names.setdefault(path[place], len(names)) for path in paths], dtype=np.int64)
-            ancestors[:, place], firsts = number(nodes[chosen])
+            nodes = np.array([names.setdefault(path[index], len(names)) for path in paths], dtype=np.int64)
+            ancestors[:, index], firsts = number(nodes[chosen])
             order = nodes[chosen][firsts]
-            if place == height:
+            if index == height:
                 # A root without data keeps its number, so that the leaves of the whole hierarchy are counted.
                 order = np.concatenate([order, np.setdiff1d(np.arange(len(names)), order)])
             spelled = list(names)
@@ -90,23 +90,23 @@ class Explicit(Hierarchy):
 
     def to_json(self) -> dict[str, Any]:
         """Return `{"rows": …}`, `{"tree": …}` or `{"file": path}`, with `"rooted": false` where that applies."""
-        shown: dict[str, Any]
+        document: dict[str, Any]
         match self.form:
             case "rows":
-                shown = {"rows": [list(row) for row in self.rows]}
+                document = {"rows": [list(row) for row in self.rows]}
             case "tree":
-                shown = {"tree": nest(self.rows)}
+                document = {"tree": nest(self.rows)}
             case "file":
-                shown = {"file": self.path}
+                document = {"file": self.path}
                 options = {"delimiter": self.delimiter, "encoding": self.encoding, "header": self.header or None}
-                shown |= {key: value for key, value in options.items() if value is not None}
+                document |= {key: value for key, value in options.items() if value is not None}
             case "parents":
-                shown = {"parents": self.path}
+                document = {"parents": self.path}
                 options = {"code": self.code, "parent": self.parent, "root": self.root}
-                shown |= {key: value for key, value in options.items() if value is not None}
+                document |= {key: value for key, value in options.items() if value is not None}
             case _:
                 assert_never(self.form)
-        return shown if self.rooted else {**shown, "rooted": False}
+        return document if self.rooted else {**document, "rooted": False}
 
 
 def table_of_values(hierarchy: Hierarchy | None) -> Explicit | None:
@@ -160,11 +160,12 @@ def rows_of(rows: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise unless all rows have the same number of levels."""
     width = len(rows[0])
-    for place, row in enumerate(rows, start=1):
+    for index, row in enumerate(rows, start=1):
         if len(row) != width:
             raise HierarchyError(
-                f"row {place} of the hierarchy has {len(row)} level(s); the first row has {width}",
+                f"row {index} of the hierarchy has {plural(len(row), 'level')}; the first row has {width}",
                 hint="repeat a value to fill its row, or write a tree, which is padded",
             )
     if width < 2:
@@ -175,6 +176,7 @@ def _check_shape(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise if a value has several rows."""
     twice = [leaf for leaf, count in Counter(row[0] for row in rows).items() if count > 1]
     if twice:
         raise HierarchyError(
@@ -187,16 +189,17 @@ def _check_leaves(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
-    for place in range(1, len(rows[0]) - 1):
+    """Raise if a value of a level is below several values of the next."""
+    for index in range(1, len(rows[0]) - 1):
         above: dict[str, str] = {}
-        pairs = dict.fromkeys((row[place], row[place + 1]) for row in rows)
+        pairs = dict.fromkeys((row[index], row[index + 1]) for row in rows)
         broken = list(dict.fromkeys(low for low, high in pairs if above.setdefault(low, high) != high))
         if broken:
             raise HierarchyError(
-                f"broken nesting: {len(broken)} value(s) of level {place} lie below several values",
+                f"levels do not nest: values of level {index} lie below several values ({len(broken)})",
                 hint="give values of one level that lie below different values different names",
                 values=broken,
-                level=place,
+                level=index,
             )
 
 
@@ -205,6 +208,7 @@ ADD_ROOT = "add a last column with one value for all rows, for instance *"
 
 
 def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
+    """Raise unless the top level has one value."""
     roots = list(dict.fromkeys(row[-1] for row in rows))
     if len(roots) > 1:
         raise HierarchyError(
@@ -239,8 +243,8 @@ def _match(rows: Iterable[tuple[str, ...]], domain: Domain, file: str | None = N
     keys: list[Hashable] = [None if text is None else value_key(text, domain.kind) for text in texts]
     if domain.missing:
         _place_missing(paths, taken="" in keys)
-    places = {key: place for place, key in enumerate(paths)}
-    chosen = np.array([places.get(key, -1) for key in keys], dtype=np.int64)
+    index_of = {key: index for index, key in enumerate(paths)}
+    chosen = np.array([index_of.get(key, -1) for key in keys], dtype=np.int64)
     strangers = np.flatnonzero(chosen < 0)
     if len(strangers):
         raise HierarchyError(
@@ -302,7 +306,7 @@ class Order(Hierarchy):
         twice = [value for value, count in Counter(self.values).items() if count > 1]
         if twice:
             raise HierarchyError(
-                f"the declared order names {len(twice)} value(s) more than once", hint="name each once", values=twice
+                f"the declared order names values more than once ({len(twice)})", hint="name each once", values=twice
             )
 
     def bind(self, domain: Domain) -> Taxonomy:

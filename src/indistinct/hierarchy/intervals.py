@@ -59,10 +59,11 @@ class Intervals(Hierarchy):
     def __post_init__(self) -> None:
         Hierarchy.__post_init__(self)
         widths, (_, steps, _) = self.widths, self._grid()
-        for place in range(1, len(steps)):
-            if steps[place] <= steps[place - 1] or steps[place] % steps[place - 1]:
+        for index in range(1, len(steps)):
+            if steps[index] <= steps[index - 1] or steps[index] % steps[index - 1]:
                 raise HierarchyError(
-                    f"broken nesting: width {widths[place]} is not a multiple of the width before, {widths[place - 1]}",
+                    f"levels do not nest: width {widths[index]} is not a multiple of the width before, "
+                    f"{widths[index - 1]}",
                     hint="each width must divide the next and larger one, for instance [5, 10, 20]",
                 )
 
@@ -70,8 +71,8 @@ class Intervals(Hierarchy):
         """Bind the intervals to a column of numbers."""
         line, whole = _line(domain)
         scale, steps, origin = self._grid()
-        places = _whole_places if whole else _float_places
-        finest = places(line, scale=scale, step=steps[0], origin=origin)
+        positions = _whole_places if whole else _float_places
+        finest = positions(line, scale=scale, step=steps[0], origin=origin)
         if finest is None:
             raise HierarchyError(
                 f"column {domain.column!r} holds numbers too large for intervals of width {self.widths[0]}",
@@ -105,7 +106,8 @@ class CutPoints(Hierarchy):
         Sequence[Sequence[float]],
         Parameter(
             "Cut points, finest first",
-            "A list a level, on a line of its own in a form. An interval begins with its cut point; a coarser level "
+            "One list for each level, in a form one line for each. An interval begins with its cut point; a coarser "
+            "level "
             "repeats some cuts of the finer one.",
             SeveralNumbers(nested=True),
         ),
@@ -114,14 +116,14 @@ class CutPoints(Hierarchy):
     def __post_init__(self) -> None:
         Hierarchy.__post_init__(self)
         lists = self.cuts
-        for place, cuts in enumerate(lists, start=1):
+        for index, cuts in enumerate(lists, start=1):
             if any(low >= high for low, high in pairwise(cuts)):
-                raise HierarchyError(f"the cuts of level {place} must ascend", hint=_CUTS_HINT)
-        for place, (finer, coarser) in enumerate(pairwise(lists), start=2):
+                raise HierarchyError(f"the cuts of level {index} must ascend", hint=_CUTS_HINT)
+        for index, (finer, coarser) in enumerate(pairwise(lists), start=2):
             strange = [cut for cut in coarser if cut not in finer]
             if strange:
                 raise HierarchyError(
-                    f"broken nesting: {len(strange)} cut(s) of level {place} are not on the level before",
+                    f"levels do not nest: cuts of level {index} are not on the level before ({len(strange)})",
                     hint=f"leave out of the finer list what the coarser one does not need; {_CUTS_HINT}",
                     values=strange,
                 )
@@ -150,13 +152,13 @@ class _Digits:
     scale: int
     whole: bool
 
-    def places(self, places: Codes, *, origin: int, step: int) -> Sequence[str]:
+    def places(self, positions: Codes, *, origin: int, step: int) -> Sequence[str]:
         """Return the labels of intervals, given their indices on a grid."""
-        ends = [(origin + place * step, origin + (place + 1) * step) for place in (_reach(places))]
-        small = places.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
+        ends = [(origin + index * step, origin + (index + 1) * step) for index in (_reach(positions))]
+        small = positions.dtype != object and all(abs(end) < _INTEGER_LIMIT for pair in ends for end in pair)
         if not small or not (self.whole or self.scale == 1):
-            return [self.between(origin + place * step, origin + (place + 1) * step) for place in places.tolist()]
-        low = origin + places * step
+            return [self.between(origin + index * step, origin + (index + 1) * step) for index in positions.tolist()]
+        low = origin + positions * step
         if not self.whole:
             return _join_texts("[", low, ", ", low + step, ")")
         first, last = -(-low // self.scale), -(-(low + step) // self.scale) - 1
@@ -168,6 +170,7 @@ class _Digits:
         return spelled
 
     def between(self, low: int, high: int) -> str:
+        """Write the interval of two ends; whole numbers include the upper one."""
         if not self.whole:
             return f"[{self.spell(low)}, {self.spell(high)})"
         first, last = -(-low // self.scale), -(-high // self.scale) - 1
@@ -175,24 +178,25 @@ class _Digits:
             return str(first)
         return f"[{first}, {last}]" if first < 0 else f"{first}-{last}"
 
-    def spell_between(self, place: int, *, cuts: Sequence[float]) -> str:
+    def spell_between(self, index: int, *, cuts: Sequence[float]) -> str:
+        """Write the interval between two cuts, or beyond the first or last one."""
         ends = [_scale_number(cut, self.scale) for cut in cuts]
-        if place == 0:
+        if index == 0:
             return f"<{self.spell(ends[0])}"
-        if place == len(ends):
+        if index == len(ends):
             return f">={self.spell(ends[-1])}"
-        return self.between(ends[place - 1], ends[place])
+        return self.between(ends[index - 1], ends[index])
 
     def spell(self, end: int) -> str:
         whole, part = divmod(abs(end), self.scale)
         sign = "-" if end < 0 else ""
-        places = len(str(self.scale)) - 1
-        return f"{sign}{whole}.{part:0{places}d}".rstrip("0") if part else f"{sign}{whole}"
+        positions = len(str(self.scale)) - 1
+        return f"{sign}{whole}.{part:0{positions}d}".rstrip("0") if part else f"{sign}{whole}"
 
 
-def _reach(places: Codes) -> list[int]:
+def _reach(positions: Codes) -> list[int]:
     """Return the lowest and the highest index, if there are any."""
-    return [int(places.min()), int(places.max())] if len(places) else []
+    return [int(positions.min()), int(positions.max())] if len(positions) else []
 
 
 def _join_texts(*parts: str | Codes) -> list[str]:
@@ -219,7 +223,7 @@ def _line(domain: Domain) -> tuple[Codes, bool]:
     strange = ~np.isfinite(line)
     if strange.any():
         raise HierarchyError(
-            f"column {domain.column!r} holds {strange.sum()} value(s) that are not finite numbers",
+            f"column {domain.column!r} holds values that are not finite numbers ({strange.sum()})",
             hint="replace NaN and infinities by missing values or by numbers",
             column=domain.column,
         )
@@ -246,15 +250,15 @@ def _float_places(line: Codes, *, scale: int, step: int, origin: int) -> Codes |
         guess = np.floor((wide - start) / width)
     if abs(start / width) > _QUOTIENT_LIMIT or (len(guess) and not np.abs(guess).max() <= _QUOTIENT_LIMIT):
         return None
-    places, inverse = np.unique(guess.astype(np.int64), return_inverse=True)
-    ends = [[_quotient(origin + (i + side) * step, scale) for i in places.tolist()] for side in (0, 1)]
+    numbers, inverse = np.unique(guess.astype(np.int64), return_inverse=True)
+    ends = [[_quotient(origin + (i + side) * step, scale) for i in numbers.tolist()] for side in (0, 1)]
     low, high = (_round_ends(end, line.dtype)[inverse] for end in ends)
-    return places[inverse] - (wide < low) + (wide >= high)
+    return numbers[inverse] - (wide < low) + (wide >= high)
 
 
-def _divide_down(places: Codes, divisor: int) -> Codes:
+def _divide_down(positions: Codes, divisor: int) -> Codes:
     """Return quotients rounded down; 64-bit indices are below the limit, so no divisor need exceed it."""
-    return places // (divisor if places.dtype == object else min(divisor, _INTEGER_LIMIT))
+    return positions // (divisor if positions.dtype == object else min(divisor, _INTEGER_LIMIT))
 
 
 def _edges(cuts: Sequence[float], line: Codes, *, whole: bool) -> Floats:

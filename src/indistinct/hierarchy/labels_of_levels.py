@@ -93,8 +93,8 @@ def _height(hierarchy: Masking) -> int:
 
 def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int) -> Mask:
     """Return which texts are intervals, of integers or of other numbers."""
-    found = [(text, INTERVAL.fullmatch(text)) for text in dict.fromkeys(texts)]
-    ends = [(text, match.lastgroup, match[match.lastgroup]) for text, match in found if match and match.lastgroup]
+    matches = [(text, INTERVAL.fullmatch(text)) for text in dict.fromkeys(texts)]
+    ends = [(text, match.lastgroup, match[match.lastgroup]) for text, match in matches if match and match.lastgroup]
     whole = [(text, math.ceil(Decimal(end)) - (name == "below")) for text, name, end in ends]
     parted = [(text, _just(float(end), below=name == "below")) for text, name, end in ends]
     marks = np.zeros(len(texts), dtype=bool)
@@ -105,6 +105,7 @@ def _between(hierarchy: Intervals | CutPoints, texts: Sequence[str], level: int)
 
 
 def _just(end: float, *, below: bool) -> float:
+    """Return the largest float below an end that is excluded."""
     return math.nextafter(end, -math.inf) if below else end
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from indistinct.errors import HierarchyError, InputError
+from indistinct.figures import plural
 from indistinct.hierarchy.explicit import Explicit
 from indistinct.tables.opening import open_table
 
@@ -30,16 +31,16 @@ def read_parents(
         isinstance(text, str | Path) and str(text) for text in (path, code, parent, *([] if root is None else [root]))
     ):
         raise HierarchyError("`parents`, `code`, `parent` and `root` of a hierarchy must be texts", hint=HINT)
-    place = Path(path) if base is None else base / path
+    file = Path(path) if base is None else base / path
     try:
-        table = open_table(place, text=[code, parent], columns=[code, parent]).data
+        table = open_table(file, text=[code, parent], columns=[code, parent]).data
     except InputError as error:
-        raise HierarchyError(f"{place}: {error.message}", hint=error.hint or HINT) from None
+        raise HierarchyError(f"{file}: {error.message}", hint=error.hint or HINT) from None
     columns = [table[name].cast(pa.string()).to_pylist() for name in (code, parent)]
     try:
         rows = rows_of_parents(zip(*columns, strict=True), root=root)
     except HierarchyError as error:
-        raise HierarchyError(f"{place}: {error.message}", hint=error.hint, values=error.values) from None
+        raise HierarchyError(f"{file}: {error.message}", hint=error.hint, values=error.values) from None
     declared = Explicit(rows, form="parents", path=str(path))
     return replace(declared, code=code, parent=parent, root=root)
 
@@ -63,6 +64,7 @@ def rows_of_parents(
 
 
 def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | None]:
+    """Return the parent of each code; raise for a code with several."""
     parents: dict[str, str | None] = {}
     several = []
     for code, parent in pairs:
@@ -73,7 +75,7 @@ def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | 
             several.append(code)
     if several:
         raise HierarchyError(
-            f"{len(set(several))} code(s) have several parents; a hierarchy has one parent for each",
+            f"codes with several parents: {len(set(several))}; a hierarchy has one parent for each code",
             hint="keep one row a code: of concept_ancestor those of one level of separation",
             values=several,
         )
@@ -83,10 +85,11 @@ def _parents(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str | 
 
 
 def _check_roots(parents: Mapping[str, str | None], root: str | None) -> None:
+    """Raise unless all parents have rows, and there is one root."""
     absent = list(dict.fromkeys(each for each in parents.values() if each is not None and each not in parents))
     if absent:
         raise HierarchyError(
-            f"{len(absent)} parent(s) have no row of their own",
+            f"parents without a row of their own: {len(absent)}",
             hint="add a row for each, with its parent, or with an empty parent for the root",
             values=absent,
         )
@@ -114,7 +117,7 @@ def _check_cycles(parents: Mapping[str, str | None]) -> None:
                 break
             if above in path:
                 raise HierarchyError(
-                    f"{len(path) - path.index(above)} code(s) lie in a cycle: each is above itself",
+                    f"a cycle of {plural(len(path) - path.index(above), 'code')}: each is above itself",
                     hint="give one of them another parent, or none",
                     values=path[path.index(above) :],
                 )
@@ -123,6 +126,7 @@ def _check_cycles(parents: Mapping[str, str | None]) -> None:
 
 
 def _path(code: str, parents: Mapping[str, str | None], root: str | None) -> tuple[str, ...]:
+    """Return the path from a code to the root."""
     path = [code]
     while (above := parents[path[-1]]) is not None:
         path.append(above)

@@ -14,11 +14,12 @@ from indistinct.hierarchy.parents import read_parents
 from indistinct.hierarchy.readers import read_hierarchy
 from indistinct.hierarchy.trees import flatten
 from indistinct.hierarchy.value import KINDS, Hierarchy, HierarchyKind
-from indistinct.spelling import parse_field, spell_value, split
 from indistinct.tables.domain import Kind
+from indistinct.text_form import parse_field, spell_value, split
 
 
 def _read_file(path: Any, *, base: Path | None = None, **options: Any) -> Explicit:
+    """Read a hierarchy file with the options of a policy."""
     texts = (path, options.get("delimiter") or "", options.get("encoding") or "")
     if not all(isinstance(text, str | Path) for text in texts):
         raise HierarchyError("`file`, `delimiter` and `encoding` of a hierarchy must be texts")
@@ -205,13 +206,25 @@ def hierarchy_from_spec(column: str, spec: str) -> Hierarchy:
                 f"hierarchy of {column!r}: {error.message}", hint=error.hint, values=error.values, column=column
             ) from None
     if key == "header" and rest:
+        _require_file(rest, column)
         return Hierarchy.read_csv(rest, header=True)
     if key != "file" and not Path(spec).suffix:
         raise ParameterError(
             f"the hierarchy of {column!r} is neither a file nor one of {', '.join(IN_FLAGS)}",
             hint=did_you_mean(key, IN_FLAGS) or f"for example {column}=mask:right",
         )
-    return Hierarchy.read_csv(rest if key == "file" else spec)
+    path = rest if key == "file" else spec
+    _require_file(path, column)
+    return Hierarchy.read_csv(path)
+
+
+def _require_file(path: str, column: str) -> None:
+    if not Path(path).exists():
+        raise HierarchyError(
+            f"there is no file {path}, the hierarchy of column {column!r}",
+            hint="check the path; a relative one starts at the working directory",
+            column=column,
+        )
 
 
 def spec_of_hierarchy(hierarchy: Hierarchy) -> str | None:
@@ -260,6 +273,7 @@ def _join(value: Any, separators: str) -> str:
 
 
 def _number(column: str, kind: HierarchyKind, text: str) -> float:
+    """Parse a number of a hierarchy's specification."""
     try:
         value = float(text)
     except ValueError:

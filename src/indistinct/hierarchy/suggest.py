@@ -58,6 +58,7 @@ def _at_least(width: float) -> tuple[int, int]:
 
 
 def _power(digit: int, exponent: int) -> float:
+    """Return digit times ten to the exponent, without rounding errors."""
     return digit * 10**exponent if exponent >= 0 else float(f"{digit}e{exponent}")
 
 

@@ -67,10 +67,10 @@ def taxonomy_from_levels(domain: Domain, levels: Sequence[Level]) -> Taxonomy:
     ancestors[:, 0] = np.arange(size)
     labels: list[tuple[str | None, ...]] = [domain.texts()]
     leaves: list[Counts] = [np.ones(size, dtype=np.int64)]
-    for place, level in enumerate(levels, start=1):
-        ancestors[missing:, place] = level.nodes + missing
+    for index, level in enumerate(levels, start=1):
+        ancestors[missing:, index] = level.nodes + missing
         labels.append((None, *level.labels) if missing else tuple(level.labels))
-        leaves.append(np.bincount(ancestors[:, place], minlength=len(labels[-1])))
+        leaves.append(np.bincount(ancestors[:, index], minlength=len(labels[-1])))
     labels.append((ROOT,))
     leaves.append(np.array([size], dtype=np.int64))
     return Taxonomy(domain.column, ancestors, tuple(labels), tuple(leaves))
@@ -95,6 +95,6 @@ def number(keys: Codes) -> tuple[Codes, Codes]:
         return np.concatenate([[0], np.cumsum(later)]).astype(np.int32), firsts
     _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(firsts)
-    places = np.empty(len(order), dtype=np.int32)
-    places[order] = np.arange(len(order))
-    return places[inverse], firsts[order]
+    positions = np.empty(len(order), dtype=np.int32)
+    positions[order] = np.arange(len(order))
+    return positions[inverse], firsts[order]

@@ -22,11 +22,11 @@ def flatten(nested: Mapping[str, object]) -> tuple[Row, ...]:
     height = max(map(len, paths))
     rows = [(path[0],) * (height - len(path)) + path for path in paths]
     # A branch may be written in two places; sorting by each node's first occurrence joins it.
-    places: dict[Row, int] = {}
+    positions: dict[Row, int] = {}
     for row in rows:
         for depth in range(1, height + 1):
-            places.setdefault(row[-depth:], len(places))
-    return tuple(sorted(rows, key=lambda row: [places[row[-depth:]] for depth in range(1, height + 1)]))
+            positions.setdefault(row[-depth:], len(positions))
+    return tuple(sorted(rows, key=lambda row: [positions[row[-depth:]] for depth in range(1, height + 1)]))
 
 
 def nest(rows: Sequence[Row]) -> dict[str, Any]:
@@ -39,6 +39,7 @@ _HINT = 'for instance {"*": {"married": ["civil", "church"], "single": []}}'
 
 
 def _paths(below: object, above: Row) -> Iterator[Row]:
+    """Yield the path of each leaf of a nested mapping."""
     if isinstance(below, Mapping):
         for label, children in below.items():
             here = (text_of(label), *above)
@@ -64,6 +65,7 @@ def _nest_rows(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any]
 
 
 def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | list[str]:
+    """Return the nested tree below a node."""
     if level == 0 or (trim and len(rows) == 1 and set(rows[0][: level + 1]) == {rows[0][level]}):
         return []
     nested = _nest_rows(rows, level - 1, trim=trim)
@@ -71,7 +73,7 @@ def _below(rows: Sequence[Row], level: int, *, trim: bool) -> dict[str, Any] | l
 
 
 def text_of(value: object) -> str:
-    """Return the text by which a declared value matches the data; None is missing, the empty text."""
+    """Convert a declared value to the text that is matched with the data; None, missing, is the empty text."""
     if isinstance(value, Mapping | Sequence | Set) and not isinstance(value, str):
         raise HierarchyError(
             "a value of a hierarchy must be a text, a number or a date", hint="write one list a raw value"

@@ -12,7 +12,7 @@ EMPTY, SEVERAL = -2, -1
 @jit
 def find_alone(cells, starts, column, owners, repeat, first, touched, alone):
     """Write the cells whose owner is alone in their group with their code; return how many there are."""
-    found = 0
+    size = 0
     for group in range(len(starts) - 1):
         begin, end = starts[group], starts[group + 1]
         codes = 0
@@ -28,15 +28,15 @@ def find_alone(cells, starts, column, owners, repeat, first, touched, alone):
         if repeat:  # a person may have several cells of a code
             for i in range(begin, end):
                 if first[column[cells[i]]] >= 0 and owners[cells[i]] != SEVERAL:
-                    alone[found] = cells[i]
-                    found += 1
+                    alone[size] = cells[i]
+                    size += 1
         for t in range(codes):
             cell = first[touched[t]]
             first[touched[t]] = EMPTY
             if not repeat and cell >= 0 and owners[cell] != SEVERAL:
-                alone[found] = cell
-                found += 1
-    return found
+                alone[size] = cell
+                size += 1
+    return size
 
 
 @jit
@@ -69,10 +69,10 @@ def divide(cells, starts, column, owners, repeat, first, touched, sizes, codes, 
                 groups += 1
                 kept_starts[groups] = filled
         for i in range(begin, end):
-            place = sizes[codes[i]]
-            if place >= 0:
-                kept[place] = cells[i]
-                sizes[codes[i]] = place + 1
+            position = sizes[codes[i]]
+            if position >= 0:
+                kept[position] = cells[i]
+                sizes[codes[i]] = position + 1
         for t in range(distinct):
             first[touched[t]], sizes[touched[t]] = EMPTY, 0
     return groups, filled

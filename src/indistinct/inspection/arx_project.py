@@ -122,7 +122,7 @@ class ArxProject:
 
 
 def read_arx_project(path: Path, *, most: int = MAX_INFLATED_BYTES) -> ArxProject:
-    """Return what the project in an archive says; the archive may inflate to `most` bytes.
+    """Read a project of ARX; the archive may inflate to `most` bytes.
 
     Raises `InputError` for a file that is no project, is damaged or encrypted, or that could fill the memory.
     """
@@ -164,7 +164,8 @@ def open_archive(path: Path, *, most: int = MAX_INFLATED_BYTES) -> Iterator[zipf
                 raise InputError(f"{path} is encrypted", hint="save the project without a password where that is safe")
             if sum(entry.file_size for entry in entries) > most:
                 raise InputError(
-                    f"{path} inflates to more than {most >> 20:,} MB", hint="save the table alone, as CSV or Parquet"
+                    f"{path} decompresses to more than {most >> 20:,} MB",
+                    hint="save the table alone, as CSV or Parquet",
                 )
             if len({entry.filename for entry in entries}) < len(entries):
                 raise InputError(
@@ -189,13 +190,15 @@ def read_rows(archive: zipfile.ZipFile, name: str, delimiter: str, path: Path) -
 
 
 def _bytes(archive: zipfile.ZipFile, name: str, path: Path, *, most: int) -> bytes:
+    """Read an entry of a project; raise if it is too large."""
     if archive.getinfo(name).file_size > most:
-        raise InputError(f"{name} in {path} is larger than {most >> 20:,} MB", hint="this is no project of ARX")
+        raise InputError(f"{name} in {path} is larger than {most >> 20:,} MB", hint="this is not an ARX project")
     with archive.open(name) as entry:
         return entry.read(most)
 
 
 def _text(content: bytes) -> str:
+    """Decode text in the first encoding that fits."""
     for encoding in encodings_of(content):
         try:
             return content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
@@ -216,6 +219,7 @@ def _xml(archive: zipfile.ZipFile, name: str, path: Path) -> ElementTree.Element
 
 
 def _content(entry: zipfile.ZipInfo) -> tuple[int, int]:
+    """Return a value that is equal for entries with equal content."""
     return entry.file_size, entry.CRC
 
 
@@ -223,27 +227,28 @@ def _read_columns(
     definition: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]
 ) -> tuple[tuple[ArxColumn, ...], list[str]]:
     """Return the columns that the data definition names, and what of it is not taken over."""
-    found: dict[str, ArxColumn] = {}
+    columns: dict[str, ArxColumn] = {}
     lost: list[str] = []
     for element in definition.iter("assigment"):  # written so by ARX
         name = element.findtext("name") or ""
         column, more = _read_column(name, element, entries)
         lost += more
-        if found.setdefault(name, column) is not column or len(found) > MAX_COLUMNS:
+        if columns.setdefault(name, column) is not column or len(columns) > MAX_COLUMNS:
             raise InputError(
                 f"the data definition of the project names a column twice, or more than {MAX_COLUMNS:,}",
                 hint="save the project again in ARX",
             )
-    if not found:
+    if not columns:
         raise InputError(
             "the data definition of the project names no column", hint="import data in ARX, and save the project again"
         )
-    return tuple(found.values()), lost
+    return tuple(columns.values()), lost
 
 
 def _read_column(
     name: str, element: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]
 ) -> tuple[ArxColumn, list[str]]:
+    """Read a column of the project; return also what cannot be taken over."""
     lost = []
     role = ROLES.get((element.findtext("type") or "").strip())
     if role is None:
@@ -298,7 +303,7 @@ def _strptime(form: str) -> str | None:
 
 
 def _delimiter(settings: ElementTree.Element) -> str:
-    """Return what separates fields in the files of the archive: a semicolon unless the project says otherwise."""
+    """Return the field separator of the project's files, by default a semicolon."""
     given = settings.findtext("separator") or ";"
     given = given if len(given) == 1 else given.strip()
     return given if len(given) == 1 and given not in '"\r\n' else ";"
@@ -354,6 +359,7 @@ def _read_weights(config: ElementTree.Element) -> tuple[dict[str, float], list[s
 
 
 def _other_losses(config: ElementTree.Element, entries: Mapping[str, zipfile.ZipInfo]) -> list[str]:
+    """Return further settings of the project that cannot be taken over."""
     lost = []
     metric = (config.findtext("metric") or "").strip()
     if metric:

@@ -64,7 +64,7 @@ class Combinations:
         return self.found.by_column[column] / self.looked_at if self.looked_at else 0.0
 
     def share(self, each: ColumnSet) -> float:
-        """Return the share of all members whom a column set singles out."""
+        """Return the share of members that are unique on a column set."""
         return each.unique / self.members if self.members else 0.0
 
     @property
@@ -108,7 +108,7 @@ class Combinations:
 def risky_combinations(
     columns: Mapping[str, Codes], *, people: Codes | None = None, rows: int, size: int = SIZE
 ) -> Combinations:
-    """Return the column sets that single people out; `columns` are codes and `people` whom each row is about.
+    """Return the column sets with the most uniques; `columns` are codes, `people` numbers the person of each row.
 
     >>> codes = {"age": np.array([0, 0, 1]), "sex": np.array([0, 1, 1])}
     >>> found = risky_combinations(codes, rows=3)
@@ -121,20 +121,21 @@ def risky_combinations(
     while chosen > 1 and (_sets(len(names), chosen) > MAX_SETS or len(cells) * _sets(len(names), chosen) > MAX_WORK):
         chosen -= 1
     sought = _sample(rows, people) if len(cells) * _sets(len(names), chosen) > MAX_WORK_FOR_ALL else None
-    found = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
-    worst = found.singling_out()[:MAX_SETS_REPORTED]
+    uniques = _minimal_uniques(cells, group_of_row, sought, size=max(chosen, 1))
+    worst = uniques.singling_out()[:MAX_SETS_REPORTED]
     whole = _Whole(columns, people, rows)
     return Combinations(
         "rows" if people is None else "people",
         whole.members,
-        found.people,
+        uniques.people,
         size,
-        found,
+        uniques,
         worst if sought is None else whole.recount(worst),
     )
 
 
 def _sets(width: int, size: int) -> int:
+    """Return the number of column sets of up to `size` columns."""
     return sum(comb(width, chosen) for chosen in range(1, size + 1))
 
 
@@ -197,6 +198,7 @@ class _Whole:
         return tuple(sorted((each for each in fresh if each.minimal), key=lambda each: -each.minimal))
 
     def _count(self, names: tuple[str, ...]) -> ColumnSet:
+        """Count the members that are unique on a column set, and on none of its parts."""
         alone = self._unique(names)
         minimal = alone.copy()
         for part in combinations(names, len(names) - 1):
@@ -224,6 +226,7 @@ class _Whole:
         return mask
 
     def _members(self, rows: Mask) -> int:
+        """Count the people, or rows, of a mask."""
         if self.people is None:
             return int(rows.sum())
         return int(np.count_nonzero(np.bincount(self.people[rows])))

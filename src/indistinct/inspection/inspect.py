@@ -105,8 +105,8 @@ def inspect(table: Any, *, unique_sets: int = SIZE, memory: str | int | None = N
         rows = source.rows
     _require_rows(opened)
     read, findings = read_postal_codes(propose(opened))
-    found = inspect_as_read(read, findings=findings, unique_sets=unique_sets)
-    return found if opened.rows == rows else replace(found, sampled_from=rows)
+    inspection = inspect_as_read(read, findings=findings, unique_sets=unique_sets)
+    return inspection if opened.rows == rows else replace(inspection, sampled_from=rows)
 
 
 def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str, ...]]]:
@@ -125,8 +125,8 @@ def read_postal_codes(proposal: Proposal) -> tuple[Table, Mapping[str, tuple[str
     reading = replace(table.reading, text=(*table.reading.text, *names))
     read = open_table(list(table.files), reading=reading)
     read = replace(read, name=table.name, path=table.path, notes=table.notes)
-    found = {name: (*proposal.findings.get(name, ()), "postal codes: text") for name in names}
-    return read, {**proposal.findings, **found}
+    findings_by_column = {name: (*proposal.findings.get(name, ()), "postal codes: text") for name in names}
+    return read, {**proposal.findings, **findings_by_column}
 
 
 def _are_codes(column: pa.ChunkedArray) -> bool:
@@ -164,9 +164,9 @@ def inspect_as_read(
     _require_rows(table)
     encoded = {name: encode(table.data[name]) for name in table.columns}
     columns = tuple(
-        replace(each, label=said.text, value_labels=said.spelled_codes())
+        replace(each, label=label.text, value_labels=label.spelled_codes())
         for each in _columns(table.data, encoded, findings)
-        for said in [table.labels.get(each.name, ColumnLabels())]
+        for label in [table.labels.get(each.name, ColumnLabels())]
     )
     quasi = [column.name for column in columns if column.role is Role.QUASI]
     codes = [encoded[name][1] for name in quasi] or [np.zeros(table.rows, dtype=np.int32)]
@@ -268,8 +268,8 @@ def _as_identifier(column: ColumnProfile, values: pa.Array, rows: int, person: s
         return column
     alike = count_respelled(values) if pa.types.is_string(values.type) else 0
     if alike:
-        said = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
-        column = replace(column, findings=(*column.findings, f"{said}: correct them, or people are counted twice"))
+        finding = f"{alike:,} value{'s differ' if alike > 1 else ' differs'} from others only by case or spaces around"
+        column = replace(column, findings=(*column.findings, f"{finding}: correct them, or people are counted twice"))
     repeats = MIN_ROWS_JUDGED <= column.distinct < rows - column.missing
     if person is not None or not repeats or column.reason.endswith(FREE_TEXT):
         return column
@@ -285,10 +285,10 @@ def _with_few(column: ColumnProfile, counts: Codes, rows: int) -> ColumnProfile:
         return column
     one = rows - most == 1
     if column.missing == most:
-        said = f"{rows - most:,} of {rows:,} rows {'has' if one else 'have'} a value, the others none"
+        finding = f"{rows - most:,} of {rows:,} rows {'has' if one else 'have'} a value, the others none"
     else:
-        said = f"{rows - most:,} of {rows:,} rows {'differs' if one else 'differ'} from all others"
-    return replace(column, reason=f"{column.reason}; {said}")
+        finding = f"{rows - most:,} of {rows:,} rows {'differs' if one else 'differ'} from all others"
+    return replace(column, reason=f"{column.reason}; {finding}")
 
 
 def encode(column: pa.ChunkedArray) -> EncodedColumn:
@@ -303,12 +303,13 @@ def encode(column: pa.ChunkedArray) -> EncodedColumn:
     if pa.types.is_null(column.type):  # its dictionary would count missing as a value
         column = column.cast(pa.string())
     whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    found = whole.dictionary_encode()
-    values = found.dictionary
-    return values, found.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+    coded = whole.dictionary_encode()
+    values = coded.dictionary
+    return values, coded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
 
 
 def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes) -> ColumnProfile:
+    """Describe a column: its values, uniques, patterns and suggested role."""
     rows, alone = len(column), int((counts == 1).sum())
     kind = kind_of(column.type)
     whole = pa.types.is_integer(values.type) or kind is Kind.TEXT
@@ -330,7 +331,7 @@ def _profile(name: str, column: pa.ChunkedArray, values: pa.Array, counts: Codes
         role=role,
         reason=reason,
         hierarchy=_hierarchy(name, values) if role is Role.QUASI else None,
-        frequent=tuple((values[place].as_py(), int(counts[place])) for place in order),
+        frequent=tuple((values[index].as_py(), int(counts[index])) for index in order),
     )
 
 

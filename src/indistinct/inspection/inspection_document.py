@@ -36,13 +36,13 @@ def inspection_document(
     inspection: "Inspection", *, name: str = "", values: bool = False, pairs: bool = False
 ) -> Document:
     """Return an inspection as a document; `values` adds values of the table, `pairs` each pair of columns."""
-    found = JsonValues("inspect", inspection.to_json(values=values))
+    profile = JsonValues("inspect", inspection.to_json(values=values))
     rows = plural(inspection.rows, "row")
     people = f" of {plural(inspection.people, 'person', 'people')}" if inspection.people else ""
     size = f"{rows}{people} and {plural(len(inspection.columns), 'column')}"
-    singling = (*_combination_blocks(found, inspection), *(_pair_blocks(inspection) if pairs else ()))
+    singling = (*_combination_blocks(profile, inspection), *(_pair_blocks(inspection) if pairs else ()))
     sections = [
-        Section("columns", "Columns and suggested roles", (_column_grid(found), *_notes(inspection))),
+        Section("columns", "Columns and suggested roles", (_column_grid(profile), *_notes(inspection))),
         Section("reasons", "Why these roles", tuple(_reason_blocks(inspection, values=values))),
         Section("sets", "Columns that single people out together", singling),
     ]
@@ -54,16 +54,18 @@ def inspection_document(
     return Document(title, tuple(sections))
 
 
-def _column_grid(found: JsonValues) -> Grid:
+def _column_grid(values: JsonValues) -> Grid:
+    """Return the table of columns."""
     rows: list[tuple[Cell, ...]] = [
-        (each["name"], *(found.figure("columns", index, key, words=words) for key, (_, words) in HEADINGS.items()))
-        for index, each in enumerate(found.at("columns"))
+        (each["name"], *(values.figure("columns", index, key, words=words) for key, (_, words) in HEADINGS.items()))
+        for index, each in enumerate(values.at("columns"))
     ]
     headings = tuple(heading for heading, _ in HEADINGS.values())
     return grid("Columns and suggested roles", ("column", *headings), rows, right=headings[2:], most=len(rows))
 
 
 def _notes(inspection: "Inspection") -> Iterator[Block]:
+    """Yield warnings and notes."""
     yield from listing((*inspection.warnings, *inspection.left_out, *inspection.notes))
     yield Paragraph(
         "Suggestions are where a decision begins; the publisher decides. Part of unique sets: the share of rows or "
@@ -72,6 +74,7 @@ def _notes(inspection: "Inspection") -> Iterator[Block]:
 
 
 def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]:
+    """Yield the reasons of the suggested roles."""
     if inspection.rows == 1:
         yield Paragraph("One row does not show which columns point at people: inspect a table with more rows.")
     else:
@@ -100,7 +103,8 @@ def _reason_blocks(inspection: "Inspection", *, values: bool) -> Iterator[Block]
         yield from listing(findings)
 
 
-def _combination_blocks(found: JsonValues, inspection: "Inspection") -> Iterator[Block]:
+def _combination_blocks(values: JsonValues, inspection: "Inspection") -> Iterator[Block]:
+    """Yield the column sets with uniques."""
     together = inspection.combinations
     unit = together.unit
     if not together.found.size:
@@ -108,15 +112,15 @@ def _combination_blocks(found: JsonValues, inspection: "Inspection") -> Iterator
     elif not together.sets:
         yield Paragraph(f"No set of up to {together.found.size} columns singles out any of the {unit}.")
     else:
-        yield _set_grid(found, inspection)
+        yield _set_grid(values, inspection)
         yield Paragraph(
             f"An attacker who knows these values of a person singles that person out among {together.members:,} "
             f"{unit}. The last column counts those for whom no part of the columns is enough. "
             f"{len(together.found.singling_out()):,} sets of up to {together.found.size} columns single out {unit}."
         )
         rows: list[tuple[Cell, ...]] = [
-            (size, found.figure("combinations", "by_size", size, words=percent))
-            for size in found.at("combinations", "by_size")
+            (size, values.figure("combinations", "by_size", size, words=percent))
+            for size in values.at("combinations", "by_size")
         ]
         share = f"share of the {unit}"
         yield grid(f"How many columns single out {unit}", ("columns needed", share), rows, right=[share])
@@ -128,13 +132,14 @@ def _combination_blocks(found: JsonValues, inspection: "Inspection") -> Iterator
         )
 
 
-def _set_grid(found: JsonValues, inspection: "Inspection") -> Grid:
+def _set_grid(values: JsonValues, inspection: "Inspection") -> Grid:
+    """Return the table of column sets."""
     together = inspection.combinations
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(together.sets):
         path = ("combinations", "sets", index)
-        share = found.figure(*path, "unique_share", words=percent)
-        rows.append((" + ".join(each.columns), found.figure(*path, "unique"), share, found.figure(*path, "minimal")))
+        share = values.figure(*path, "unique_share", words=percent)
+        rows.append((" + ".join(each.columns), values.figure(*path, "unique"), share, values.figure(*path, "minimal")))
     marked = [index for index, each in enumerate(together.sets) if together.share(each) >= HIGH_SHARE]
     headings = ("columns together", f"unique {together.unit}", "share", "all needed")
     caption = f"Sets of columns, those with {percent(HIGH_SHARE)} or more marked"
@@ -162,16 +167,16 @@ def _pair_blocks(inspection: "Inspection") -> Iterator[Block]:
 
 
 def write_inspection_page(
-    found: "Inspection", path: str | Path, *, name: str, values: bool = False, overwrite: bool = False
+    inspection: "Inspection", path: str | Path, *, name: str, values: bool = False, overwrite: bool = False
 ) -> Path:
-    """Write the page about a table, for its owner alone; return the path. It holds no cell unless `values` asks."""
-    place = Path(path)
-    text = inspection_page(found, name=name, values=values)
-    write_atomically(place, filled(text), overwrite=overwrite, private=True)
-    return place
+    """Write the page about a table, readable by its owner alone; it has no cell values without `values`."""
+    target = Path(path)
+    text = inspection_page(inspection, name=name, values=values)
+    write_atomically(target, filled(text), overwrite=overwrite, private=True)
+    return target
 
 
-def inspection_page(found: "Inspection", *, name: str, values: bool = False) -> str:
+def inspection_page(inspection: "Inspection", *, name: str, values: bool = False) -> str:
     """Return one page about a table of that name: columns, roles and combinations; `values` adds values."""
-    whole = inspection_document(found, name=name, values=values, pairs=True)
+    whole = inspection_document(inspection, name=name, values=values, pairs=True)
     return page_html(whole, byline="For those who have the table: small groups are counted here.")

@@ -116,7 +116,7 @@ NUMBERS_ROWS = "it numbers the rows, and so points at a person"
 
 
 def listed_letter(name: str) -> str | None:
-    """Return the letter of the HIPAA list that a column's name speaks of, None if it speaks of none."""
+    """Return the letter of the HIPAA list for a column name, None if it is not on the list."""
     words = words_of(name)
     return next((letter for letter, known in LISTED.items() if meets(words, known)), None)
 
@@ -165,14 +165,14 @@ def by_content(
     coordinates = coordinate_pairs(
         {name: each for name, each in values.items() if pa.types.is_floating(each.type) and not _is_measured(name)}
     )
-    found = []
+    profiles = []
     for column in columns:
         patterns = patterns_of(column.kind, values[column.name], counts[column.name], rows=rows)
         if _is_measured(column.name):
             patterns = tuple(each for each in patterns if each.name != "age")
         patterns += (coordinates[column.name],) if column.name in coordinates else ()
-        found.append(_judge_column(replace(column, patterns=patterns)))
-    return tuple(found)
+        profiles.append(_judge_column(replace(column, patterns=patterns)))
+    return tuple(profiles)
 
 
 def _is_measured(name: str) -> bool:
@@ -187,15 +187,15 @@ def patterns_of(kind: Kind, values: pa.Array, counts: Codes, *, rows: int) -> tu
         case Kind.TEXT:
             return patterns_of_texts(texts_of(values), counts, rows=rows)
         case Kind.DATE:
-            found = pattern_of_dates(values)
+            patterns = pattern_of_dates(values)
         case Kind.NUMBER:
             if not pa.types.is_integer(values.type):
                 return ()
             numbers = patterns_of_digits(values)
-            found = None if numbers else pattern_of_numbers(values)
+            patterns = None if numbers else pattern_of_numbers(values)
             if numbers:
                 return numbers
-    return () if found is None else (found,)
+    return () if patterns is None else (patterns,)
 
 
 def texts_of(values: pa.Array) -> pa.Array:

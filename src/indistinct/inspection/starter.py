@@ -35,52 +35,54 @@ Run it with: indistinct anonymize {name}"""
 
 
 def write_starter(
-    found: Inspection, data: Path | DatabaseTable, path: Path, *, reading: Reading, overwrite: bool = False
+    inspection: Inspection, data: Path | DatabaseTable, path: Path, *, reading: Reading, overwrite: bool = False
 ) -> Policy:
     """Write and return a first policy for an inspected table; it shows no value of the table except NA strings.
 
     It has the suggested roles, models for a public file, and the suggested hierarchies that the algorithm uses;
     comments name the others.
     """
-    policy, notes = starter_policy(found, data, path.parent, reading=reading), starter_notes(found)
-    k, unit = policy.models[0].spec().rpartition("=")[2], "people" if found.people else "rows"
-    heading = HEADING.format(name=path.name, k=k, unit=unit) + _riskiest(found)
+    policy, notes = starter_policy(inspection, data, path.parent, reading=reading), starter_notes(inspection)
+    k, unit = policy.models[0].spec().rpartition("=")[2], "people" if inspection.people else "rows"
+    heading = HEADING.format(name=path.name, k=k, unit=unit) + _riskiest(inspection)
     write_policy(policy, path, overwrite=overwrite, heading=heading, notes=notes)
     return policy
 
 
-def starter_policy(found: Inspection, data: Path | DatabaseTable, base: Path, *, reading: Reading) -> Policy:
+def starter_policy(inspection: Inspection, data: Path | DatabaseTable, base: Path, *, reading: Reading) -> Policy:
     """Return a first policy for an inspected table, with paths relative to the folder `base`."""
     file = data if isinstance(data, Path) else Path((data.table or "query").rpartition(".")[2].strip('"'))
     suffix = file.suffix.lower() if file.suffix.lower() in FORMATS else ".csv"
-    unused = _unused_hierarchies(found)
+    unused = _unused_hierarchies(inspection)
     return Policy(
         input=Input(relative_path(data, base), reading)
         if isinstance(data, Path)
         else Input(Path(), reading, database=data),
-        schema=found.schema,
-        models=(KAnonymity(min(CAREFUL_K, found.people or found.rows)), *_diversity(found)),
-        hierarchies={name: each for name, each in found.hierarchies.items() if name not in unused},
+        schema=inspection.schema,
+        models=(KAnonymity(min(CAREFUL_K, inspection.people or inspection.rows)), *_diversity(inspection)),
+        hierarchies={name: each for name, each in inspection.hierarchies.items() if name not in unused},
         algorithm=Auto(),
         output=Output(Path(f"{_name(file)}-release{suffix}")),
         base=base,
     )
 
 
-def starter_notes(found: Inspection) -> dict[str, str]:
+def starter_notes(inspection: Inspection) -> dict[str, str]:
     """Return the comment on each column of an inspected table."""
-    unused = _unused_hierarchies(found)
-    return {column.name: _note(column, rows=found.rows, unused=column.name in unused) for column in found.columns}
+    unused = _unused_hierarchies(inspection)
+    return {
+        column.name: _note(column, rows=inspection.rows, unused=column.name in unused) for column in inspection.columns
+    }
 
 
-def _unused_hierarchies(found: Inspection) -> set[str]:
+def _unused_hierarchies(inspection: Inspection) -> set[str]:
     """Return the columns whose suggested hierarchy a first policy cannot use."""
-    return {column.name for column in found.columns if not _publishes(Auto(), column)}
+    return {column.name for column in inspection.columns if not _publishes(Auto(), column)}
 
 
-def _riskiest(found: Inspection) -> str:
+def _riskiest(inspection: Inspection) -> str:
     """Return which few columns single out most people, as lines of a heading."""
-    together = found.combinations
+    together = inspection.combinations
     lines = [
         f"  {' + '.join(each.columns)}: {each.unique:,} of {together.members:,} {together.unit} "
         f"({percent(together.share(each))}) are unique"
@@ -90,7 +92,7 @@ def _riskiest(found: Inspection) -> str:
 
 
 def _name(data: Path) -> str:
-    """Return what a release is called after: the file without its suffixes; what is piped has no name."""
+    """Return the stem of a release's name: that of the file; standard input has none."""
     return "table" if str(data) == STANDARD_INPUT else data.name.partition(".")[0]
 
 
@@ -100,21 +102,22 @@ def _publishes(algorithm: Algorithm, column: ColumnProfile) -> bool:
     return not (algorithm.traits.ranges and banded)
 
 
-def _diversity(found: Inspection) -> list[Model]:
-    """Return a model for each sensitive column whose values repeat: where every value differs it would say nothing.
+def _diversity(inspection: Inspection) -> list[Model]:
+    """Return a model for each sensitive column with repeated values; unique values cannot be diverse.
 
     No value counts as a value, as models count it.
     """
     return [
         DistinctLDiversity(column.name, l=3 if column.distinct >= MANY_VALUES else 2)
-        for column in found.columns
+        for column in inspection.columns
         if column.role is Role.SENSITIVE
         and column.distinct + (column.missing > 0) > 1
-        and not column.points_at_rows(found.rows)
+        and not column.points_at_rows(inspection.rows)
     ]
 
 
 def _note(column: ColumnProfile, *, rows: int, unused: bool) -> str:
+    """Return the comment on a column in a first policy."""
     missing = f", {column.missing:,} missing" if column.missing else ""
     notes = [f"{column.distinct:,} values{missing}", f"{percent(column.unique_share)} of the rows unique"]
     notes.append(column.reason)

@@ -9,7 +9,6 @@ from io import StringIO
 from pathlib import Path
 from zipfile import ZipFile
 
-from indistinct.budget import parse_budget
 from indistinct.errors import HierarchyError, OutputError
 from indistinct.figures import percent
 from indistinct.hierarchy.explicit import Explicit
@@ -32,6 +31,7 @@ from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.places import check_targets
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.opening import open_table
 from indistinct.tables.sheets import MAX_INFLATED_BYTES
 from indistinct.tables.value import Reading, declare
@@ -67,19 +67,19 @@ def take_over(path: Path, policy: Path, *, overwrite: bool = False, most: int = 
     _make_folders(hierarchies.values())
     check_targets(hierarchies.values(), sources=[path], overwrite=overwrite)
     with open_archive(path, most=most) as archive:
-        for place, entry in tables.items():
-            _extract(archive, entry, place, overwrite=overwrite)
+        for index, entry in tables.items():
+            _extract(archive, entry, index, overwrite=overwrite)
         taken, lost = _write_hierarchies(project, archive, hierarchies, policy.parent, overwrite=overwrite)
-    found = inspect(open_table(data, reading=_reading(project, taken)))
-    policy_of_project, more = _policy(project, found, data, policy.parent, hierarchies=taken)
+    inspection = inspect(open_table(data, reading=_reading(project, taken)))
+    policy_of_project, more = _policy(project, inspection, data, policy.parent, hierarchies=taken)
     if population is not None:
         with_population = replace(policy_of_project.input, population=relative_path(population, policy.parent))
         policy_of_project = replace(policy_of_project, input=with_population)
     lost = [*project.lost, *lost, *more]
     heading = "\n".join([HEADING.format(name=path.name, policy=policy.name), *_listed(lost)])
-    write_policy(policy_of_project, policy, overwrite=overwrite, heading=heading, notes=starter_notes(found))
-    written = {name: place for name, place in hierarchies.items() if name in taken}
-    return TakenOver(policy, data, population, written, found, tuple(lost))
+    write_policy(policy_of_project, policy, overwrite=overwrite, heading=heading, notes=starter_notes(inspection))
+    written = {name: index for name, index in hierarchies.items() if name in taken}
+    return TakenOver(policy, data, population, written, inspection, tuple(lost))
 
 
 def _listed(lost: Sequence[str]) -> list[str]:
@@ -87,7 +87,7 @@ def _listed(lost: Sequence[str]) -> list[str]:
 
 
 def _hierarchy_paths(project: ArxProject, policy: Path) -> dict[str, Path]:
-    """Return where the hierarchy of each column is written: names of columns may be no names of files."""
+    """Return the path of each column's hierarchy; column names are made safe for files."""
     folder = policy.with_name(f"{policy.stem}-hierarchies")
     paths: dict[str, Path] = {}
     for number, column in enumerate(project.columns, start=1):
@@ -98,6 +98,7 @@ def _hierarchy_paths(project: ArxProject, policy: Path) -> dict[str, Path]:
 
 
 def _make_folders(paths: Iterable[Path]) -> None:
+    """Create the folders of some paths."""
     for folder in {path.parent for path in paths}:
         try:
             folder.mkdir(exist_ok=True)
@@ -113,14 +114,14 @@ def _needs_hierarchy(project: ArxProject, column: ArxColumn) -> bool:
     return column.role is Role.QUASI or (column.role is Role.SENSITIVE and column.name in distances)
 
 
-def _extract(archive: ZipFile, entry: str, place: Path, *, overwrite: bool) -> None:
-    """Write an entry to a file that its owner alone can read."""
+def _extract(archive: ZipFile, entry: str, path: Path, *, overwrite: bool) -> None:
+    """Write an entry of the archive to a file readable by its owner alone."""
 
     def produce(to: Path) -> None:
         with archive.open(entry) as source, to.open("wb") as target:
             shutil.copyfileobj(source, target)
 
-    write_atomically(place, produce, overwrite=overwrite, private=True)
+    write_atomically(path, produce, overwrite=overwrite, private=True)
 
 
 def _write_hierarchies(
@@ -136,15 +137,15 @@ def _write_hierarchies(
         if not rows or max(map(len, rows)) < 2:
             continue  # ARX writes the values alone for a column without a hierarchy
         rows, roots = _with_root(rows)
-        place = paths[column.name]
+        path = paths[column.name]
         try:
-            declared = Explicit(tuple(rows), form="file", path=place.relative_to(base).as_posix(), delimiter=";")
+            declared = Explicit(tuple(rows), form="file", path=path.relative_to(base).as_posix(), delimiter=";")
         except HierarchyError as error:
             lost.append(f"column {column.name!r}: its hierarchy, {error.message}")
             continue
         if roots > 1:
             lost.append(f"column {column.name!r}: its hierarchy ended in {roots:,} values; a level {ROOT} was added")
-        write_atomically(place, filled(_as_csv(rows)), overwrite=overwrite)
+        write_atomically(path, filled(_as_csv(rows)), overwrite=overwrite)
         taken[column.name] = declared
     return taken, lost
 
@@ -162,37 +163,37 @@ def _as_csv(rows: Iterable[Sequence[str]]) -> str:
 
 
 def _reading(project: ArxProject, hierarchies: Mapping[str, Hierarchy]) -> Reading:
-    """Return what the project says of its table; values of columns with hierarchies of texts are texts."""
+    """Return the reading options of the project's table; columns with hierarchies of texts are texts."""
     dates = {each.name: each.dates for each in project.columns if each.dates and each.name not in hierarchies}
     texts = [each.name for each in project.columns if each.name in hierarchies and not each.numeric]
     return declare(delimiter=project.delimiter, dates=dates or None, text=texts or None)
 
 
 def _policy(
-    project: ArxProject, found: Inspection, data: Path, base: Path, *, hierarchies: Mapping[str, Hierarchy]
+    project: ArxProject, inspection: Inspection, data: Path, base: Path, *, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[Policy, list[str]]:
     """Return the policy of a project for its table, and what of the project the table does not have."""
     known = {column.name: column for column in project.columns}
-    names = [column.name for column in found.columns]
+    names = [column.name for column in inspection.columns]
     roles = {name: known[name].role if name in known else Role.IDENTIFIER for name in names}
     quasi = [name for name in names if roles[name] is Role.QUASI]
     bounds = {name: known[name].bounds for name in quasi if name in hierarchies}
     limited = tuple((name, each) for name, each in bounds.items() if each is not None)
     policy = replace(
-        starter_policy(found, data, base, reading=found.reading),
+        starter_policy(inspection, data, base, reading=inspection.reading),
         schema=Schema.from_roles(roles),
-        models=project.models or (KAnonymity(min(CAREFUL_K, found.rows)),),
+        models=project.models or (KAnonymity(min(CAREFUL_K, inspection.rows)),),
         hierarchies={name: each for name, each in hierarchies.items() if name in names},
         suppression=parse_budget(project.suppression or 0),
         importance=importance_of({name: each for name, each in project.weights.items() if name in quasi}),
         levels=LevelBounds(limited),
     )
-    return policy, list(_differences(project, found, roles))
+    return policy, list(_differences(project, inspection, roles))
 
 
-def _differences(project: ArxProject, found: Inspection, roles: Mapping[str, Role]) -> Iterator[str]:
-    """Yield where the table and the project differ, and roles that a look at the values puts in doubt."""
-    profiles = {each.name: each for each in found.columns}
+def _differences(project: ArxProject, inspection: Inspection, roles: Mapping[str, Role]) -> Iterator[str]:
+    """Yield the differences between table and project, and roles that the values make doubtful."""
+    profiles = {each.name: each for each in inspection.columns}
     known = {column.name for column in project.columns}
     for name in sorted(known - set(profiles)):
         yield f"column {name!r}: the table does not have it"

@@ -94,10 +94,10 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
         for start in range(0, len(heads), PAIRS_PER_REPORT):
             some = heads[start : start + PAIRS_PER_REPORT]
             extended = spread(partial(walk.extend, known=known, size=chosen), some, rows=None if walk.compiled else 0)
-            for found, bits in (pair for pairs in extended for pair in pairs):
+            for unique_set, bits in (pair for pairs in extended for pair in pairs):
                 if chosen < size:
-                    larger[found.columns] = bits
-                yield walk.in_given_order(found)
+                    larger[unique_set.columns] = bits
+                yield walk.in_given_order(unique_set)
                 done += 1
             if progress is not None:
                 progress(done / total)
@@ -105,6 +105,7 @@ def unique_sets(vectors: Codes, owners: Codes, *, size: int, progress: Progress 
 
 
 def _require_memory(cells: int, width: int, size: int) -> None:
+    """Raise if the search of unique sets would need too much memory."""
     needed = max((comb(width, chosen) + comb(width, chosen - 1) for chosen in range(1, size)), default=0)
     if needed * cells / 8 > MAX_BYTES_OF_RESULTS:
         raise ParameterError(
@@ -137,9 +138,11 @@ class _Walk:
         self.whole = CellGroups(np.arange(len(owners), dtype=np.int32), starts_of([len(owners)]))
         self.divided: dict[int, CellGroups] = {}
 
-    def in_given_order(self, found: UniqueSet) -> UniqueSet:
+    def in_given_order(self, unique_set: UniqueSet) -> UniqueSet:
         """Return a column set with the columns as the caller numbers them."""
-        return UniqueSet(tuple(sorted(self.order[j] for j in found.columns)), found.people, found.minimal)
+        return UniqueSet(
+            tuple(sorted(self.order[j] for j in unique_set.columns)), unique_set.people, unique_set.minimal
+        )
 
     def extend(self, head: Columns, *, known: Mapping[Columns, Codes], size: int) -> list[tuple[UniqueSet, Codes]]:
         """Return the column sets of `size` columns that begin with a head, and the bits of the cells unique in each.
@@ -155,6 +158,7 @@ class _Walk:
     def _below(
         self, prefix: Columns, groups: CellGroups, *, known: Mapping[Columns, Codes], size: int
     ) -> Iterator[tuple[UniqueSet, Codes]]:
+        """Yield the unique sets that extend a prefix of columns."""
         for column in range(prefix[-1] + 1 if prefix else 0, len(self.codes)):
             columns = (*prefix, column)
             if len(columns) == size:
@@ -165,13 +169,14 @@ class _Walk:
     def _extend_set(
         self, columns: Columns, groups: CellGroups, known: Mapping[Columns, Codes]
     ) -> tuple[UniqueSet, Codes]:
+        """Return the unique set of some columns, and its cells as bits."""
         bits, fresh = known[columns[:-1]], self._alone(groups, columns[-1])
         parts = [known[part] for part in combinations(columns, len(columns) - 1) if part and part != columns[:-1]]
-        found = _with(bits, fresh)
-        return UniqueSet(columns, self._count(found), _drop_known_cells(fresh, parts)), found
+        members = _with(bits, fresh)
+        return UniqueSet(columns, self._count(members), _drop_known_cells(fresh, parts)), members
 
     def _divide(self, groups: CellGroups, column: int) -> CellGroups:
-        """Return the groups of a further column in which different people meet; those of one column are kept."""
+        """Divide groups by a column, without cells that are unique; groups of one column are cached."""
         if groups is not self.whole:
             return self._divide_groups(groups, column)
         if column not in self.divided:
@@ -179,6 +184,7 @@ class _Walk:
         return self.divided[column]
 
     def _divide_groups(self, groups: CellGroups, column: int) -> CellGroups:
+        """Divide groups by a column, by kernel if one is compiled."""
         if not len(groups.cells):
             return groups
         if not self.compiled:
@@ -201,26 +207,27 @@ class _Walk:
         return CellGroups(kept[:filled].copy(), starts[: count + 1].copy())
 
     def _alone(self, groups: CellGroups, column: int) -> Codes:
-        """Return the cells whose owner is alone in their group with their code of a further column."""
+        """Return the cells that are unique in their group after division by a further column."""
         if not len(groups.cells):
             return groups.cells
         if not self.compiled:
             return split(groups, self.codes[column], self.owners)[0]
         size, alone = self.sizes[column], np.empty_like(groups.cells)
         first, touched = np.full(size, kernels.EMPTY, dtype=np.int32), np.empty(size, dtype=np.int32)
-        found = kernels.find_alone(
+        filled = kernels.find_alone(
             groups.cells, groups.starts, self.codes[column], self.owners, self.repeat, first, touched, alone
         )
-        return alone[:found].copy()
+        return alone[:filled].copy()
 
     def _count(self, bits: Array) -> int:
+        """Count the people, or rows, of cells given as bits."""
         if not self.own_several:
             return int(np.bitwise_count(bits).sum())
         return count_people(self.owners[np.unpackbits(bits, count=len(self.owners), bitorder="little").view(bool)])
 
 
 def split(groups: CellGroups, column: Codes, owners: Codes) -> tuple[Codes, CellGroups]:
-    """Divide groups by a further column; return the cells whose owner is then alone, and the groups where people meet.
+    """Divide groups by a further column; return the cells that become unique, and the groups with several people.
 
     >>> alone, groups = split(CellGroups(np.arange(4), np.array([0, 4])), np.array([0, 1, 1, 2]), np.arange(4))
     >>> alone.tolist(), groups.cells.tolist(), groups.starts.tolist()
@@ -284,10 +291,12 @@ class MinimalUniques:
 
     def singling_out(self) -> tuple[ColumnSet, ...]:
         """Return the sets that are a minimal unique of some person, those of most people first."""
-        return tuple(sorted((found for found in self.sets if found.minimal), key=lambda found: -found.minimal))
+        return tuple(
+            sorted((column_set for column_set in self.sets if column_set.minimal), key=lambda found: -found.minimal)
+        )
 
     def above(self, share: float) -> tuple[ColumnSet, ...]:
-        """Return the sets in which at least a share of all people is unique, and none of whose smaller parts is such.
+        """Return the minimal sets on which at least a share of all people is unique.
 
         At least one person has to be, whatever the share. With a share of 1 these are the minimal keys of the table.
         """
@@ -296,10 +305,10 @@ class MinimalUniques:
         # A share such as 0.07 of 100 is a little more than 7 in floating point.
         wanted = max(ceil(share * self.people * (1 - 1e-12)), 1)
         chosen: list[ColumnSet] = []
-        for found in self.sets:  # smaller ones come first
-            parts = set(found.columns)
-            if found.unique >= wanted and not any(parts.issuperset(other.columns) for other in chosen):
-                chosen.append(found)
+        for column_set in self.sets:  # smaller ones come first
+            parts = set(column_set.columns)
+            if column_set.unique >= wanted and not any(parts.issuperset(other.columns) for other in chosen):
+                chosen.append(column_set)
         return tuple(chosen)
 
     def to_json(self) -> Mapping[str, Any]:
@@ -308,7 +317,7 @@ class MinimalUniques:
             "people": self.people,
             "size": self.size,
             "by_size": {str(size): count for size, count in self.by_size.items()},
-            "sets": [asdict(found) | {"columns": list(found.columns)} for found in self.singling_out()],
+            "sets": [asdict(column_set) | {"columns": list(column_set.columns)} for column_set in self.singling_out()],
         }
 
 
@@ -338,29 +347,29 @@ def minimal_uniques(
     repeat = some_repeat(owners)
     smallest = np.zeros(int(owners.max(initial=SEVERAL)) + 1, dtype=np.int64)
     involved = np.zeros((len(names), len(smallest)), dtype=bool)
-    found: list[tuple[tuple[int, ...], ColumnSet]] = []
+    sets: list[tuple[tuple[int, ...], ColumnSet]] = []
     for one in unique_sets(frequencies.vectors, owners, size=size, progress=progress):
         people = owners[one.minimal]
         smallest[people[smallest[people] == 0]] = len(one.columns)  # smaller sets come first
         for column in one.columns:
             involved[column, people] = True
         minimal = count_people(people) if repeat else len(people)
-        found.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
+        sets.append((one.columns, ColumnSet(tuple(names[j] for j in one.columns), one.people, minimal)))
     size = min(size, len(names))
-    found.sort(key=lambda one: (len(one[0]), one[0]))
+    sets.sort(key=lambda one: (len(one[0]), one[0]))
     counts = np.bincount(smallest, minlength=size + 1)
     return MinimalUniques(
         names,
         members,
         size,
-        tuple(one for _, one in found),
+        tuple(one for _, one in sets),
         {chosen: int(counts[chosen]) for chosen in range(1, size + 1)},
         {name: int(marked.sum()) for name, marked in zip(names, involved, strict=True)},
     )
 
 
 def _owners_among(sought: Codes, owners: Codes) -> Codes:
-    """Return owners numbered anew where a mask says that they are sought; all others are there to be met."""
+    """Renumber the owners to search for; all others count only as `SEVERAL`."""
     kept = sought & (owners != SEVERAL)
     among = np.full_like(owners, SEVERAL)
     among[kept] = np.unique(owners[kept], return_inverse=True)[1]

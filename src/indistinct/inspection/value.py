@@ -57,7 +57,7 @@ class ColumnProfile:
 
     @property
     def figure(self) -> str:
-        """Return the figure that the role rests on: the share of values with a pattern, or of unique rows."""
+        """Return the figure behind the suggested role: the share of values with a pattern, or of unique rows."""
         if self.evidence is not None:
             return f"{percent(self.evidence.share)} of {self.evidence.judged:,} distinct values"
         return f"{percent(self.unique_share)} of the rows are unique"
@@ -68,7 +68,7 @@ class ColumnProfile:
         return tuple(each for each in self.patterns if not each.holds)
 
     def label_in_words(self, *, values: bool = False) -> str:
-        """Return what a statistics program calls the column, and its codes where `values` may be seen."""
+        """Return the column's label of a statistics program, with its codes if `values` may be shown."""
         labels = list(self.value_labels.items())
         codes = f"{plural(len(labels), 'code has a label', 'codes have labels')}" if labels else ""
         if labels and values:
@@ -143,7 +143,7 @@ class Inspection(Result):
 
     @property
     def sample_in_words(self) -> tuple[str, ...]:
-        """Return that only a sample was looked at, where that is so."""
+        """Return a note if only a sample was inspected."""
         if self.sampled_from is None:
             return ()
         return (
@@ -152,7 +152,7 @@ class Inspection(Result):
         )
 
     def labels_in_words(self, *, values: bool = False) -> list[str]:
-        """Return what a statistics program calls each column, and its codes where `values` may be seen."""
+        """Return the labels of columns of a statistics program, with codes if `values` may be shown."""
         labels = {each.name: each.label_in_words(values=values) for each in self.columns}
         return [f"{name}: {words}" for name, words in labels.items() if words]
 

@@ -40,7 +40,7 @@ def can_search_above(search: Search) -> bool:
 
 @needs_memory("searching above levels")
 def search_above_levels(beyond: BeyondMemory, request: Request, search: Search) -> SearchResult:
-    """Return what a search finds above the finest levels whose cells fit; raise where something else was asked for."""
+    """Search above the finest hierarchy levels whose cells fit into memory; raise if the job cannot be run that way."""
     passes = _require_countable(beyond, request, search)
     enter("counting")
     keyed = tuple(dict.fromkeys(name for key in request.keys for name in key))
@@ -120,17 +120,17 @@ class CoarseCells:
 
     def representatives(self, columns: Sequence[QuasiColumn]) -> tuple[Codes, ...]:
         """Return, by column, the representative of each value: the first value below the same node."""
-        found = []
+        first_codes = []
         for column, level in zip(columns, self.levels, strict=True):
             nodes = _taxonomy(column).ancestors[:, level]
-            _, firsts, places = np.unique(nodes, return_index=True, return_inverse=True)
-            found.append(firsts[places.reshape(-1)].astype(np.int32))
-        return tuple(found)
+            _, firsts, inverse = np.unique(nodes, return_index=True, return_inverse=True)
+            first_codes.append(firsts[inverse.reshape(-1)].astype(np.int32))
+        return tuple(first_codes)
 
     def in_words(self, columns: Sequence[QuasiColumn], asked: LevelBounds) -> tuple[str, ...]:
         """Return the levels above which was searched, as a certificate declares them, unless they were asked for."""
-        found = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
-        levels = ", ".join(f"{name}={level}" for name, level in found.items() if level > asked.least(name))
+        level_of = {column.name: level for column, level in zip(columns, self.levels, strict=True)}
+        levels = ", ".join(f"{name}={level}" for name, level in level_of.items() if level > asked.least(name))
         words = f"the combinations of values do not fit in memory: released at or above these levels: {levels}"
         return (words,) if levels else ()
 
@@ -151,7 +151,7 @@ class Counting:
 
     @classmethod
     def of(cls, columns: Sequence[QuasiColumn], keys: Sequence[Domain], asked: LevelBounds, fits: int) -> "Counting":
-        """Return how rows are counted within the levels that were asked for."""
+        """Prepare counting within the requested level bounds; at most `fits` cells are kept."""
         bounds = [asked.of(column.name, column.height) for column in columns]
         nodes = [_taxonomy(column).ancestors[:, : most + 1] for column, (_, most) in zip(columns, bounds, strict=True)]
         domains = (*(column.domain for column in columns), *keys)
@@ -180,7 +180,7 @@ class Counting:
         return cells
 
     def merge(self, several: Sequence[CoarseCells]) -> CoarseCells:
-        """Return what several tasks counted, on the finest levels on which all of it fits."""
+        """Merge the cells of several tasks on the finest levels on which all of them fit."""
         cells = self._nothing()
         for other in several:
             levels = [max(pair) for pair in zip(cells.levels, other.levels, strict=True)]
@@ -191,12 +191,13 @@ class Counting:
         return cells
 
     def _nothing(self) -> CoarseCells:
+        """Return the state without any row."""
         width, sizes = len(self.domains), [len(domain) for domain in self.domains]
         nothing = np.zeros((0, width), dtype=np.int32), np.zeros(0, dtype=np.int64)
         return CoarseCells(list(self.least), sizes, *nothing)
 
     def _unite_within(self, cells: CoarseCells) -> None:
-        """Unite cells, and go up while they are too many: the column with most labels first, as far as it may go."""
+        """Merge equal cells. While there are too many, generalize the column with most labels by one level."""
         cells.unite()
         while len(cells.counts) > self.fits:
             labels = [
@@ -210,7 +211,7 @@ class Counting:
             cells.unite()
 
     def _go_up(self, cells: CoarseCells, levels: Sequence[int]) -> None:
-        """Say of cells the nodes on coarser levels."""
+        """Generalize cells to coarser levels."""
         for j, level in enumerate(levels):
             nodes, own = self.nodes[j], cells.levels[j]
             above = np.zeros(int(nodes[:, own].max()) + 1, dtype=np.int32)
@@ -219,7 +220,7 @@ class Counting:
         cells.levels = list(levels)
 
     def require_fit(self, cells: CoarseCells, beyond: BeyondMemory) -> None:
-        """Raise where cells are too many even on the coarsest levels."""
+        """Raise if there are too many cells even on the coarsest levels."""
         if len(cells.counts) > self.fits:
             bounded = any(int(own[:, -1].max()) for own in self.nodes)
             raise beyond.error(
@@ -232,7 +233,7 @@ class Counting:
 def _as_counted(
     cells: CoarseCells, columns: Sequence[QuasiColumn], keys: dict[str, Domain], request: Request
 ) -> Counted:
-    """Return what was counted, as of a table that has the first value below each node in place of all others."""
+    """Convert coarse cells to a count of a table in which each node is represented by its first value."""
     arrays: dict[str, pa.Array] = {}
     for j, (column, level) in enumerate(zip(columns, cells.levels, strict=True)):
         nodes = _taxonomy(column).ancestors[:, level]
@@ -260,7 +261,7 @@ def _search_coarse(
 
 
 def problem_above(problem: Problem, levels: Sequence[int], asked: LevelBounds = NO_LEVELS) -> Problem:
-    """Return a problem whose columns are published on some levels or above; the most levels stay those `asked` for."""
+    """Raise the minimum levels of a problem to those given; the maximum levels stay those `asked` for."""
     for column, level in zip(problem.columns, levels, strict=True):
         if level > asked.least(column.name):
             most = asked.of(column.name, column.height)[1]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.errors import IndistinctError
 from indistinct.hierarchy.registry import spec_of_hierarchy
@@ -20,9 +19,10 @@ from indistinct.recoding.transformations import Transformation, parse_transforma
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Schema
 from indistinct.settings import FLAGS, names_under, settings_under, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import Reading
+from indistinct.text_form import spell
 
 BY_POLICY = "indistinct anonymize policy.toml"
 
@@ -69,7 +69,7 @@ def write_flags(flags: Iterable[Flag]) -> list[str]:
 
 
 def words_of_unsaid(flags: Iterable[Flag]) -> list[str]:
-    """Return what no flag can say, in words."""
+    """Return the settings that no flag can express, in words."""
     return [value.words for _, value in flags if isinstance(value, Unsaid)]
 
 
@@ -109,6 +109,7 @@ def role_flags(schema: Schema) -> Flags:
 
 
 def _listed(names: Sequence[str]) -> str | Unsaid:
+    """Write names as one flag takes them, or say why no flag can."""
     if any(name != name.strip() or not name or "\n" in name or "\r" in name for name in names):
         return Unsaid("a column whose name begins or ends with a space, or has several lines")
     return ",".join(map(_quoted, names))
@@ -125,6 +126,7 @@ def _item(text: str | Unsaid) -> str | Unsaid:
 
 
 def _privacy(policy: Policy) -> Flags:
+    """Yield the flags of models, suppression and algorithm."""
     for model in policy.models:
         yield ("--model", _same(model.spec(), parse_model, model, what="a model"))
     yield from suppression_flags(policy.suppression)
@@ -148,6 +150,7 @@ def _same(text: str, parse: Callable[[str], object], value: object, *, what: str
 
 
 def _of_column(name: str, spec: str | Unsaid, *, what: str) -> str | Unsaid:
+    """Write COLUMN=SPEC, or say why no flag can."""
     if "=" in name or not name:
         return Unsaid(f"the {what} of a column whose name has an equals sign")
     return spec if isinstance(spec, Unsaid) else f"{name}={spec}"
@@ -160,6 +163,7 @@ def hierarchy_flags(hierarchies: Mapping[str, Hierarchy], *, same_values: bool =
 
 
 def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Unsaid:
+    """Write a hierarchy as its flag takes it, or say why no flag can express it."""
     declared = hierarchy.to_json()
     if same_values and set(declared) == {"mask", "length"}:
         return f"mask:{declared['mask']}"
@@ -170,6 +174,7 @@ def _hierarchy(column: str, hierarchy: Hierarchy, same_values: bool) -> str | Un
 
 
 def _others(policy: Policy) -> Flags:
+    """Yield the flags of masking, pseudonyms, weights, levels, numeric forms and further settings."""
     yield from transformation_flags(policy.transformations)
     yield from pseudonym_flags(policy.pseudonyms)
     for name, weight in policy.importance.weights:
@@ -195,6 +200,7 @@ def pseudonym_flags(pseudonyms: Mapping[str, Pseudonym]) -> Flags:
 
 
 def _pseudonym(pseudonym: Pseudonym) -> str:
+    """Write a pseudonym as its flag takes it."""
     if pseudonym.random:
         return "random"
     if pseudonym.key is None:
@@ -203,6 +209,7 @@ def _pseudonym(pseudonym: Pseudonym) -> str:
 
 
 def _reading(policy: Policy) -> Flags:
+    """Yield the flags that declare how the input is read."""
     reading = policy.input.reading
     own = ("type", "dates", "missing")  # these name columns, each in its own way
     yield from _plain_flags(policy, [name for name in names_under("input.reading") if name not in own])
@@ -249,6 +256,7 @@ def _missing(reading: Reading) -> Flags:
 
 
 def _of_all(text: str) -> str:
+    """Write a value for all columns so that it is not read as COLUMN=VALUE."""
     return f"*={text}" if "=" in text else text
 
 

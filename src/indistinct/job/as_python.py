@@ -8,7 +8,6 @@ from typing import Any
 
 import indistinct
 from indistinct.algorithms.auto import Auto
-from indistinct.budget import Budget
 from indistinct.engines.base import without_password
 from indistinct.hierarchy.registry import builder_call
 from indistinct.hierarchy.value import Hierarchy
@@ -16,9 +15,10 @@ from indistinct.job.policy import Policy
 from indistinct.recoding.columns import Importance, LevelBounds, NumericForms
 from indistinct.schema import ROLES
 from indistinct.settings import SETTINGS, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 WIDTH = 100
 INDENT = "    "
@@ -185,18 +185,20 @@ def _hierarchy(hierarchy: Hierarchy) -> str:
 
 
 def _target(policy: Policy) -> str:
-    place = policy.output.database
-    if place is not None:
-        named = {"table": place.table} if place.table else {}
+    """Write the target of the release as Python code."""
+    table = policy.output.database
+    if table is not None:
+        named = {"table": table.table} if table.table else {}
         return _call(
             "ind.DatabaseTable",
-            [_literal(without_password(place.database))],
+            [_literal(without_password(table.database))],
             {k: _literal(v) for k, v in named.items()},
         )
     return _literal(policy.output.path or Path("release.csv"))
 
 
 def _writing(policy: Policy) -> Arguments:
+    """Return the arguments of `write` that differ from their defaults."""
     writing, smallest = policy.output.writing, policy.output.smallest_count
     given = {} if smallest is None else {"smallest_count": _literal(smallest)}
     if not writing.plain:

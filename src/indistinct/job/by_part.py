@@ -45,8 +45,8 @@ from indistinct.recoding.transformations import Transformation
 from indistinct.release.certificate import About
 from indistinct.release.release import Draft, Release, make_release
 from indistinct.release.verification.check import Check
-from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
+from indistinct.text_form import spell
 
 # How far a run is when parts are cut, and when all of them are finished, and so when they are merged and verified.
 CUT, FINISHED = 0.4, 0.7
@@ -76,6 +76,7 @@ def check_by_part(job: Job, plan: CutTable) -> None:
 
 
 def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
+    """Return the error of a release made part by part that cannot be combined with `what`."""
     return OutOfMemoryError(
         f"the release may have more than {plan.passes.room.classes:,} classes, whose values do not fit in `memory`: it "
         f"would be made part by part, but not with {what}",
@@ -84,7 +85,7 @@ def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
 
 
 def _refused(job: Job, model: Model) -> dict[str, str]:
-    """Return what a job asks for that a release made part by part cannot have, with the reason of each."""
+    """Return the settings of a job that cannot be combined with a release made part by part, each with the reason."""
     by_cell = "it is counted by the combinations of values of both tables, which do not fit in memory"
     apart = "the rows of a person may lie in several parts, and numbers of people do not add up"
     asked = {
@@ -254,7 +255,7 @@ def apply_by_part(
 
 
 def recoding_digest(recoding: ByPart) -> Callable[[], str]:
-    """Return what gives the digest of a recoding that is stored, part by part."""
+    """Return a function that computes the digest of a stored recoding, part by part."""
 
     def digest() -> str:
         state = hashlib.sha256(recoding.nonce.encode())
@@ -266,7 +267,7 @@ def recoding_digest(recoding: ByPart) -> Callable[[], str]:
 
 
 def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
-    """Return what readers must know of rows that are not published; raise where these are more than may be."""
+    """Return the warnings about suppressed rows; raise if they exceed the suppression limit."""
     suppressed = total["uncovered"] + total["dropped"]
     if suppressed > budget:
         share = share_above(suppressed, rows)
@@ -287,11 +288,13 @@ def _suppressed(total: Counter[str], budget: int, rows: int) -> list[str]:
 
 
 def _about(job: Job, source: Any, warnings: tuple[str, ...], *, algorithm: str | None = None) -> About:
+    """Collect what the certificate states about the run."""
     about = About(algorithm, "", seeded=job.seed is not None, warnings=warnings, sample=job.sample)
     return replace(about, table_version=source.reading.version)
 
 
 def _parting(tree: KeyTree, columns: tuple[KeyColumn, ...], sizes: Codes, job: Job, source: Any) -> Parting:
+    """Return how rows are dealt to parts."""
     published = tuple(name for name in source.columns if name in job.schema.published)
     return Parting(tree, columns, sizes, published, published)
 

@@ -92,6 +92,7 @@ def dbt_tests(policy: Policy, *, columns: Sequence[str] | None = None) -> DbtTes
 
 
 def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
+    """Raise unless the policy publishes classes and shows all columns that its tests need."""
     if policy.schema.person:
         raise ParameterError(
             "the policy counts people, which a published table does not show",
@@ -104,7 +105,7 @@ def _require_classes(policy: Policy, columns: Sequence[str] | None) -> None:
     )
     if columns is None and policy.output.ranges == "columns":
         raise ParameterError(
-            "the policy publishes ranges as columns, whose names the release tells",
+            "the policy publishes ranges as columns, whose names are read from a release",
             hint="name a release of the policy: --release FILE",
         )
 
@@ -135,7 +136,7 @@ def _size(model: KAnonymity, quasi: list[str]) -> str:
 
 
 def _counted(quasi: list[str], sensitive: str) -> str:
-    """Return how often each sensitive value occurs in each class; missing is a value like any other."""
+    """Return the SQL that counts each sensitive value in each class; missing counts as a value."""
     names = ", ".join(quasi)
     return (
         f"counted AS (SELECT {names}, {quote(sensitive)} AS {VALUE}, COUNT(*) AS {ROWS} "  # noqa: S608
@@ -144,7 +145,7 @@ def _counted(quasi: list[str], sensitive: str) -> str:
 
 
 def _grouped(quasi: list[str], sensitive: str, having: str, *, more: str = "", source: str = "counted") -> str:
-    """Return the classes of which `having` is true; HAVING may see sums, so these have names of their own."""
+    """Return the SQL that selects the classes for which `having` is true."""
     names = ", ".join(quasi)
     steps = ", ".join(filter(None, [_counted(quasi, sensitive), more]))
     return f"WITH {steps} SELECT {names}, SUM({ROWS}) AS {SIZE} FROM {source} GROUP BY {names} HAVING {having}"  # noqa: S608
@@ -155,6 +156,7 @@ def _distinct(model: DistinctLDiversity, quasi: list[str]) -> str:
 
 
 def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break (alpha, k)-anonymity."""
     if model.protected:
         return NoTest("it protects some values, whose text depends on the database")
     alpha: Fraction = exact(model.alpha)
@@ -163,6 +165,7 @@ def _alpha(model: AlphaK, quasi: list[str]) -> str | NoTest:
 
 
 def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break entropy l-diversity."""
     if model.estimator != "shannon":
         return NoTest("its entropy is corrected by a function that databases do not have")
     size, number = f"CAST(SUM({ROWS}) AS DOUBLE)", f"CAST({ROWS} AS DOUBLE)"
@@ -171,6 +174,7 @@ def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
 
 
 def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
+    """Return the SQL that selects the classes that break recursive (c, l)-diversity."""
     names, c = ", ".join(quasi), exact(model.c)
     rank = f"ROW_NUMBER() OVER (PARTITION BY {names} ORDER BY {ROWS} DESC)"
     ranked = f"ranked AS (SELECT {names}, {ROWS}, {rank} AS {PLACE} FROM counted)"  # noqa: S608
@@ -180,6 +184,7 @@ def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
 
 
 def _closeness(model: TCloseness, quasi: list[str]) -> str | NoTest:
+    """Return the SQL that selects the classes that break t-closeness with equal distance."""
     if model.distance != "equal":
         return NoTest(f"its distance is {model.distance}; SQL is written for equal")
     names = ", ".join(quasi)

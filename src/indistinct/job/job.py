@@ -10,7 +10,6 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, Problem, Progress
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import closes_sources, open_source
 from indistinct.engines.base import DatabaseTable, Source
 from indistinct.errors import InputError, SchemaError, did_you_mean
@@ -34,6 +33,7 @@ from indistinct.release.verification.population import count_beside, using_popul
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.tables.addresses import address_of, is_elsewhere
 from indistinct.tables.value import Reading
 
@@ -179,18 +179,19 @@ def check_input(policy: Policy, path: str | Path | None = None) -> None:
 
 
 def source_of_policy(policy: Policy) -> str | Path | DatabaseTable:
-    """Return what a policy reads: an address, the path of a file, or a table of a database."""
+    """Return the input of a policy: an address, the path of a file, or a table of a database."""
     source = policy.source
     return address_of(source) or source if isinstance(source, Path) else source
 
 
 def ledger_of_policy(policy: Policy) -> Path | None:
-    """Return where the ledger of a policy lies, if it has one."""
+    """Return the path of a policy's ledger, None if it has none."""
     named = policy.output.ledger
     return None if named is None else policy.locate(named)
 
 
 def _reading(policy: Policy, changes: Changes) -> Reading | None:
+    """Return the reading options: the given ones, those of a given recoding, or those of the policy."""
     if "reading" in changes:
         return changes["reading"]
     if "recoding" in changes:
@@ -199,6 +200,7 @@ def _reading(policy: Policy, changes: Changes) -> Reading | None:
 
 
 def _destination(policy: Policy, changes: Changes) -> Destination:
+    """Return the destination: the policy's, with the changes applied."""
     given = (changes.get("smallest_count"), policy.output.smallest_count, SMALLEST)
     return Destination(
         changes.get("output", policy.place),
@@ -211,6 +213,7 @@ def _destination(policy: Policy, changes: Changes) -> Destination:
 
 
 def _history(policy: Policy, changes: Changes) -> History:
+    """Return the earlier releases to compare with: the policy's, with the changes applied."""
     return History(
         previous=changes.get("previous"),
         previous_input=changes.get("previous_input"),
@@ -229,7 +232,7 @@ def check_job(
     extra: Sequence[Key] = (),
     decided: bool = False,
 ) -> None:
-    """Raise unless table, schema, model and hierarchies speak of the same columns; `extra` are further ones in use.
+    """Raise unless table, schema, model and hierarchies name the same columns; `extra` are further columns in use.
 
     Roles that are `decided` come with a recoding.
     """
@@ -270,7 +273,7 @@ def problem_of(
     suppression: Budget,
     parts_rows: bool = False,
 ) -> Problem:
-    """Return what a search is given; one that parts rows with equal values must see rows, any other may see people."""
+    """Build the search problem; algorithms that split equal rows (`parts_rows`) count rows, others may count people."""
     frequencies = counted.frequencies
     cells, judge = (frequencies, model) if parts_rows else people_as_rows(frequencies, model)
     everybody, everywhere = frequencies, None

@@ -28,7 +28,6 @@ from indistinct.algorithms.partition.keyed_columns import KeyedColumn
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.partition.weighed_cuts import WeighedCuts
 from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
-from indistinct.budget import Budget
 from indistinct.engines.base import COARSER, BeyondMemory
 from indistinct.engines.finding import FoundRows
 from indistinct.engines.memory.count import encoded_column
@@ -43,6 +42,7 @@ from indistinct.models import Model
 from indistinct.recoding.columns import NO_IMPORTANCE, NO_LEVELS, Importance, LevelBounds, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.summary import Style
+from indistinct.suppression_limit import Budget
 from indistinct.tables.domain import Domain
 
 # How far a run is when parts are cut by passes over rows, and when all of them are finished.
@@ -106,7 +106,7 @@ class CutTable:
 
     @property
     def style(self) -> Style:
-        """Return how classes are summarized."""
+        """Return how classes are summarized: extent, numeric form and trees."""
         return Style(self.mondrian.extent, self.mondrian.numeric, self.mondrian.trees)
 
     @property
@@ -117,14 +117,14 @@ class CutTable:
 
     @property
     def counted(self) -> Counted:
-        """Return what is known of the whole table: its values, and no cell."""
+        """Return the values of the whole table, without any cell."""
         domains = tuple(column.original.domain for column in self.columns)
         return Counted(domains, self.problem.frequencies, {each.column: each for each in self.keys.values()})
 
 
 @needs_memory("searching round by round")
 def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTable:
-    """Return the upper cuts of strict Mondrian on a table whose cells are beyond memory.
+    """Make the upper cuts of strict Mondrian on a table whose cells do not fit into memory.
 
     Raises where another search was asked for, or something that passes over rows cannot count.
     """
@@ -170,7 +170,7 @@ def cut_table(beyond: BeyondMemory, request: Request, search: Search) -> CutTabl
 
 @needs_memory("searching round by round")
 def search_parts(plan: CutTable) -> SearchResult:
-    """Return what strict Mondrian finds below the upper cuts, with all classes in memory."""
+    """Run strict Mondrian below the upper cuts, part by part, with all classes in memory."""
     search, passes, columns = plan.search, plan.key_passes, plan.columns
     rows, parts = plan.judge.whole.rows, []
     for part in _finished(passes, plan.top, columns, plan.judge, counters=plan.problem.counters):
@@ -191,18 +191,18 @@ def search_parts(plan: CutTable) -> SearchResult:
 
 
 def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[TablePasses, Mondrian]:
-    """Return the passes, and the form of Mondrian that goes by them; raise where something else was asked for."""
-    found: Any = search.algorithm.by_passes()
-    if found is None:
+    """Return the passes over the table and the form of Mondrian that uses them; raise for settings it cannot have."""
+    mondrian: Any = search.algorithm.by_passes()
+    if mondrian is None:
         raise beyond.error(hint=f"{COARSER}; {MONDRIAN}")
     by_top = "cuts are weighed below one top node of each hierarchy"
     population = request.population is not None or search.model.needs_population
     refused = {
-        "relaxed=true": (found.relaxed, "it deals rows with equal values to several classes"),
-        "missing=pattern": (found.missing == "pattern", "it searches the rows of each pattern on their own"),
-        f"numeric={found.numeric}": (found.numeric.has_means, "a mean needs every value of a class"),
-        "extent=region and most levels": (found.extent == "region" and search.levels.has_most, ""),
-        f"choose={found.choose} and most levels": (found.weighs_cuts and search.levels.has_most, by_top),
+        "relaxed=true": (mondrian.relaxed, "it deals rows with equal values to several classes"),
+        "missing=pattern": (mondrian.missing == "pattern", "it searches the rows of each pattern on their own"),
+        f"numeric={mondrian.numeric}": (mondrian.numeric.has_means, "a mean needs every value of a class"),
+        "extent=region and most levels": (mondrian.extent == "region" and search.levels.has_most, ""),
+        f"choose={mondrian.choose} and most levels": (mondrian.weighs_cuts and search.levels.has_most, by_top),
         "people (role person)": (
             any(PERSON in key for key in request.keys),
             "the rows of a person may lie in several parts, and numbers of people do not add up",
@@ -220,10 +220,11 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
                 hint=f"leave out {what}; or round these columns, leave them out, or allow more `memory`",
             )
     passes: TablePasses = beyond.passes
-    return passes, found
+    return passes, mondrian
 
 
 def _require_room(passes: TablePasses, classes: int) -> None:
+    """Raise if the classes of the release do not fit in memory."""
     if classes > passes.room.classes:
         raise OutOfMemoryError(
             f"the release would have more than {passes.room.classes:,} classes, whose values do not fit in `memory`",
@@ -269,7 +270,7 @@ def keyed_columns(
 
 
 def _tops_break(error: TopsBreakError, plan: CutTable, beyond: BeyondMemory) -> IndistinctError:
-    """Return the error of a table of which some rows would have to go, because their most levels leave them too few."""
+    """Return the error for rows that would have to be suppressed because maximum generalization leaves too few."""
     problem = plan.problem
     if error.rows <= problem.suppression and problem.model.traits.monotone:
         return beyond.error(
@@ -291,7 +292,7 @@ def _by_keys(values: KnownValues) -> bool:
 
 
 def _ends(values: KnownValues) -> Domain:
-    """Return a domain of the smallest and the largest value alone."""
+    """Return a domain that contains only the smallest and the largest value."""
     ends = np.unique(np.array([values.low, values.high], dtype=np.uint64))
     return Domain(values.name, KeyColumn(values.name, values.kind).values(ends), missing=values.missing)
 

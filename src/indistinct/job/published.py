@@ -24,7 +24,7 @@ from indistinct.tables.value import Reading
 def published(
     release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
 ) -> Published:
-    """Describe a release: bring together the published table and all that is known of how it was made.
+    """Describe a release: the published table, and what is known of how it was made.
 
     Verbs that judge a release (`verify`, `assess`, `attack`, `measure`, `query`, `report` …) take the result.
 
@@ -93,14 +93,14 @@ def describe_by_policy(
     if isinstance(original, str | Path):
         engine, memory = given.get("engine") or "auto", given.get("memory")
         given["original"] = open_source(original, job.reading_at(original), engine=engine, memory=memory)[1]
-    found = describe_release(release, schema or job.schema, trusting=trusting, **given)
+    published = describe_release(release, schema or job.schema, trusting=trusting, **given)
     reading, marks = given.get("reading") or Reading(), (job.output.writing.decimal, job.input.reading.decimal)
-    if reading.decimal is None and "," in marks and _has_texts_for_numbers(found):
+    if reading.decimal is None and "," in marks and _has_texts_for_numbers(published):
         # Its numbers may be texts for another reason, which the comparison reports.
         with suppress(InputError, ParameterError):
             given["reading"] = replace(reading, decimal=",")
             return describe_release(release, schema or job.schema, trusting=trusting, **given)
-    return found
+    return published
 
 
 def _has_texts_for_numbers(given: Published) -> bool:
@@ -114,7 +114,7 @@ def _has_texts_for_numbers(given: Published) -> bool:
 
 
 def knowledge_of(policy: Policy) -> Knowledge:
-    """Return what a policy declares about its releases, as arguments of `published`; the original is left out."""
+    """Return what a policy declares about its releases, as arguments of `published`, without the original."""
     return {
         "model": policy.model,
         "algorithm": policy.algorithm,
@@ -128,7 +128,7 @@ def knowledge_of(policy: Policy) -> Knowledge:
 
 
 def reading_of_release(before: Reading, own: Reading | None = None) -> Reading:
-    """Return how a published file is read: as `own` says, with its own notation, and as text what was text before."""
+    """Return the reading options of a release: its `own` notation; columns that were text before stay text."""
     how = own or Reading()
     texts = (name for name, kind in before.types.items() if kind == "text")
     text = tuple(dict.fromkeys((*how.text, *before.text, *texts)))
@@ -140,8 +140,8 @@ def read_population_of(policy: Policy) -> Any:
     path, reading = policy.population, policy.input.reading
     if path is None:
         return None
-    place = address_of(path) or path
-    return read_population(lambda how: open_source(place, how)[1], reading.about, policy.schema)
+    address = address_of(path) or path
+    return read_population(lambda how: open_source(address, how)[1], reading.about, policy.schema)
 
 
 def transform_by_policy(source: Any, policy: Policy) -> Any:

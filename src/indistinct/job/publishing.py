@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from indistinct.algorithms.base import Algorithm, Progress
-from indistinct.budget import AnyBudget
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.job.job import Changes, Job, job_of_policy
 from indistinct.job.policy.reading import read_policy
@@ -27,6 +26,7 @@ from indistinct.release.release import Release
 from indistinct.release.writing.delimited import Writing
 from indistinct.release.writing.places import Destination, Place
 from indistinct.schema import Schema, require_schema
+from indistinct.suppression_limit import AnyBudget
 
 
 @with_checked_arguments
@@ -318,19 +318,19 @@ def apply(
     >>> ind.apply(first.recoding, june).classes().to_pylist()
     [{'age': '[21-22]', 'rows': 2}, {'age': '[41-42]', 'rows': 2}]
     """
-    found = recoding_of(recoding)
-    schema, _ = promise_of(found, model)
+    known = recoding_of(recoding)
+    schema, _ = promise_of(known, model)
     return run_job(
         Job(
             table,
             schema,
             model=model,
-            recoding=found,
+            recoding=known,
             hierarchies=hierarchies or {},
             suppression=suppression,
             pseudonyms=pseudonyms or {},
             population=population,
-            reading=reading_again(found),
+            reading=reading_again(known),
             destination=Destination(output, overwrite, None, smallest_count, writing or Writing(), partition_by),
             history=History(previous, previous_input, ledger, accept_overlap, fresh),
             hold_back=hold_back,

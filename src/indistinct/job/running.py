@@ -52,8 +52,8 @@ from indistinct.release.pseudonyms.making import check_pseudonyms, require_rows_
 from indistinct.release.release import Publication, Release
 from indistinct.release.verification.population import Population, count_beside, fit_beside, unused, using_population
 from indistinct.release.writing.partitioned import check_partitioning
-from indistinct.spelling import spell
 from indistinct.tables.addresses import address_of, scheme_of
+from indistinct.text_form import spell
 
 COUNTERS = ("checks", "scans", "rollups", "merges")
 
@@ -96,7 +96,7 @@ def _check_place(job: Job, engine: Engine) -> None:
 
 @contextmanager
 def _using_sample(job: Job, engine: Engine, table: Source) -> Iterator[tuple[Job, Source]]:
-    """Give a job and the sample that it asks for, else its table; what was drawn is let go with the block.
+    """Yield a job and its sample if it requests one, else its table; the sample is closed at the end of the block.
 
     The table is the population of its sample where one is needed and none is given.
     """
@@ -131,6 +131,7 @@ class _OpenJob:
 
 
 def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float) -> Release:
+    """Search a recoding for a table, and make the release."""
     require_rows_here(table, job.pseudonyms)
     source, transformed = transform_source(table, job.schema, job.hierarchies, job.transformations)
     hierarchies = kept_hierarchies(job.hierarchies, transformed.declared)
@@ -150,15 +151,16 @@ def _publish_by_search(job: Job, engine: Engine, table: Source, *, began: float)
         if isinstance(plan, CutTable) and plan.goes_by_part:
             release = _publish_by_part(opened, plan, table, transformed.declared, began=began)
             return replace(release, declared=hierarchies)
-        found = _search(opened, search, plan, request)
-        recoding = _recoding_to_keep(opened, found, table, transformed.declared)
-        publication = _publication(opened, found, recoding)
-        counters = {**found.problem.counters, "seconds": time.perf_counter() - began}
+        result = _search(opened, search, plan, request)
+        recoding = _recoding_to_keep(opened, result, table, transformed.declared)
+        publication = _publication(opened, result, recoding)
+        counters = {**result.problem.counters, "seconds": time.perf_counter() - began}
         release = _publish(job, earlier, publication, counters)
-    return replace(release, explanation=found.explanation, declared=hierarchies)
+    return replace(release, explanation=result.explanation, declared=hierarchies)
 
 
 def _publish(job: Job, earlier: Earlier | None, publication: Publication, counters: Mapping[str, float]) -> Release:
+    """Verify and publish a prepared release, compared with earlier ones."""
     every = {**dict.fromkeys(COUNTERS, 0), **counters}
     accept, destination = job.history.accept_overlap, job.destination
     return publish_beside(earlier, publication, accept=accept, destination=destination, counters=every)
@@ -179,12 +181,12 @@ def _algorithm_of(job: Job) -> Algorithm:
 
 def _check_partitioning(job: Job, require_classes: Callable[[IndistinctError], None]) -> None:
     """Raise before any work where names of folders may not hold the values of the columns of `partition_by`."""
-    columns, shown = job.destination.partition_by, job.pseudonyms
-    check_partitioning(columns, job.schema, require_classes=require_classes, pseudonyms=shown)
+    columns, pseudonyms = job.destination.partition_by, job.pseudonyms
+    check_partitioning(columns, job.schema, require_classes=require_classes, pseudonyms=pseudonyms)
 
 
 def _check_ranges(job: Job, algorithm: Algorithm) -> None:
-    """Raise where ranges cannot be published as columns: in buckets, or with another form of numbers."""
+    """Raise if ranges cannot be published as columns: in buckets, or with another form of numbers."""
     if check_range_form(job.ranges) == "labels":
         return
     require_free_names(job.schema)
@@ -196,7 +198,7 @@ def _check_ranges(job: Job, algorithm: Algorithm) -> None:
 
 
 def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
-    """Return what is counted for a search.
+    """Return the request for counting: columns, keys and hierarchies of the job.
 
     Raises where source, roles, model and hierarchies do not fit each other.
     """
@@ -215,12 +217,12 @@ def _request(opened: _OpenJob, algorithm: Algorithm) -> Request:
             )
         )
     keys = tuple(dict.fromkeys([*opened.model.table_keys, *extra]))
-    shown = (*schema.published, *opened.job.pseudonyms)
-    return algorithm.request(schema, keys, hierarchies, to_publish=shown)
+    names = (*schema.published, *opened.job.pseudonyms)
+    return algorithm.request(schema, keys, hierarchies, to_publish=names)
 
 
 def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Search, CutTable | SearchResult | None]:
-    """Return what is searched for, and the parts into which a table was cut whose cells do not fit in memory.
+    """Return the search, and the parts if the cells of the table do not fit in memory.
 
     A search that publishes each column on one level is through then, above the levels whose cells fit.
     """
@@ -241,7 +243,7 @@ def _plan(opened: _OpenJob, algorithm: Algorithm, request: Request) -> tuple[Sea
 
 
 def _search(opened: _OpenJob, search: Search, plan: CutTable | SearchResult | None, request: Request) -> SearchResult:
-    """Return what a search finds in cells, or below the upper cuts where the cells do not fit in memory."""
+    """Search in cells, or below the upper cuts where the cells do not fit in memory."""
     if isinstance(plan, SearchResult):
         return plan
     if plan is not None:
@@ -281,7 +283,7 @@ def _publish_by_part(
 
 
 def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
-    """Return what a search found, and with which algorithm, and why that one if it chose among several."""
+    """Search a recoding for counted cells; return it with the algorithm used, and the reason if it was chosen."""
     model, algorithm = search.model.sampled(counted.frequencies.members), search.algorithm
     warnings = search.check(counted)
     search.progress(0.2)
@@ -301,12 +303,12 @@ def _search_cells(search: Search, counted: Counted, job: Job) -> SearchResult:
 
 
 def _recoding_to_keep(
-    opened: _OpenJob, found: SearchResult, table: Source, transformations: Mapping[str, Transformation]
+    opened: _OpenJob, result: SearchResult, table: Source, transformations: Mapping[str, Transformation]
 ) -> Recoding:
-    """Return the recoding with all that applying it to another table needs: roles, promise, share and reading."""
+    """Add to the recoding all that applying it to another table needs: roles, guarantee, limit and reading options."""
     job = opened.job
     return replace(
-        with_hierarchies(found.recoding, opened.hierarchies),
+        with_hierarchies(result.recoding, opened.hierarchies),
         schema=job.schema,
         promise=opened.model.spec(),
         suppression=job.budget.plain,
@@ -316,21 +318,22 @@ def _recoding_to_keep(
     )
 
 
-def _publication(opened: _OpenJob, found: SearchResult, recoding: Recoding) -> Publication:
-    job, problem, algorithm = opened.job, found.problem, found.algorithm
+def _publication(opened: _OpenJob, result: SearchResult, recoding: Recoding) -> Publication:
+    """Collect the result of a search for publishing, with its warnings."""
+    job, problem, algorithm = opened.job, result.problem, result.algorithm
     unused_ones = unused_settings(algorithm, problem, hierarchies=opened.hierarchies, suppression=job.budget)
     unused_ones += suppressed_columns(recoding, opened.hierarchies)
     return Publication(
         opened.engine,
         opened.source,
-        found.counted,
+        result.counted,
         recoding,
-        found.model,
+        result.model,
         job.schema,
         problem.suppression,
         Secret(job.seed),
         spell(algorithm),
-        (*found.warnings, *unused_ones),
+        (*result.warnings, *unused_ones),
         population=opened.population,
         sample=job.sample,
         pseudonyms=job.pseudonyms,
@@ -349,6 +352,7 @@ def suppressed_columns(recoding: Recoding, hierarchies: Mapping[str, Hierarchy])
 
 
 def _publish_by_recoding(job: Job, recoding: Recoding, engine: Engine, table: Source, *, began: float) -> Release:
+    """Make a release of a table by an existing recoding."""
     check_support(engine, [KIND_NAMES[type(recoding)]])
     schema, model = promise_of(recoding, job.model)
     hierarchies = kept_hierarchies(job.hierarchies, recoding.transformations)

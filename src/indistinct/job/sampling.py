@@ -7,6 +7,7 @@ from typing import Any
 
 from indistinct.engines.base import Source
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
+from indistinct.figures import plural
 from indistinct.models import Model
 
 
@@ -31,7 +32,7 @@ def require_enough(sampled: Source, share: float, model: Model) -> None:
     least = model.in_classes().smallest
     if sampled.rows < least:
         raise InfeasibleError(
-            f"a sample of {share:g} has {sampled.rows} row(s); {model.spec()} needs at least {least}",
+            f"a sample of {share:g} has {plural(sampled.rows, 'row')}; {model.spec()} needs at least {least}",
             hint="draw a larger sample, or ask for smaller classes",
             feasible=Feasible({"k": sampled.rows}) if sampled.rows else None,
         )

@@ -122,10 +122,10 @@ def meet_violations(sets, value, class_starts, rows, carrier_starts, carriers, v
             for i in range(first, last):
                 if not open_ones[i - first]:
                     continue
-                met = value[i] >= 0 and carried[value[i]]
+                matches = value[i] >= 0 and carried[value[i]]
                 for j in range(sets.shape[1]):
-                    met |= sets[i, j] == best
-                if met:
+                    matches |= sets[i, j] == best
+                if matches:
                     open_ones[i - first] = False
                     left -= 1
                     if value[i] >= 0:

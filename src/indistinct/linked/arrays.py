@@ -65,8 +65,8 @@ def row_owners(column: pa.ChunkedArray, people: pa.Array) -> Codes:
     parts = [np.zeros(0, dtype=np.int64)]
     for chunk in column.chunks:
         coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()
-        places = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
-        known = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
+        positions = pc.index_in(coded.dictionary.cast(pa.string()), value_set=people)
+        known = np.append(pc.fill_null(positions, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)
         parts.append(known[pc.fill_null(coded.indices, len(known) - 1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts)
 
@@ -119,7 +119,7 @@ def arrays_of(
 def view_of(
     policy: LinkedPolicy, tables: Mapping[str, pa.Table], classes: Codes, owners: Mapping[str, Codes]
 ) -> tuple[LinkedView, dict[str, tuple[tuple[Any, ...], ...]]]:
-    """Return what is judged of some people and their rows, and the texts of each label of each table."""
+    """Encode people and their rows for judging; return also the labels of each table as texts."""
     people = tables[policy.people.name]
     events, labels = {}, {}
     for table in policy.judged:
@@ -151,6 +151,7 @@ def _label_rows(table: LinkedTable, data: pa.Table) -> tuple[Codes, tuple[tuple[
 
 
 def _list_members(cells: pa.Array, separator: str) -> tuple[EventLabels, tuple[tuple[Any, ...], ...]]:
+    """Encode the members of a list column as events of their people."""
     lists = pc.split_pattern(pc.fill_null(cells, ""), separator)
     person = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     members = pc.list_flatten(lists)

@@ -78,6 +78,7 @@ class LinkedAssessment:
 
 
 def _entry(risk: KnownRowsRisk) -> dict[str, Any]:
+    """Return a risk as plain JSON values."""
     return {
         "table": risk.table,
         "known": risk.known,
@@ -94,17 +95,17 @@ def parse_known(text: str) -> tuple[Known, ...]:
     >>> parse_known("1,2,all")
     (1, 2, 'all')
     """
-    found: list[Known] = []
+    limits: list[Known] = []
     for part in filter(None, map(str.strip, text.split(","))):
         if part == ALL:
-            found.append(ALL)
+            limits.append(ALL)
         elif part.isdecimal() and int(part) <= MAX_ROWS_KNOWN:
-            found.append(int(part))
+            limits.append(int(part))
         else:
             raise ParameterError(f'--knows takes 0, 1, 2, 3 and "all"; got {part!r}', hint="for example --knows 1,2,3")
-    if not found:
-        raise ParameterError("--knows names no number of rows", hint="for example --knows 1,2,3")
-    return tuple(dict.fromkeys(found))
+    if not limits:
+        raise ParameterError("--knows needs numbers of rows", hint="for example --knows 1,2,3")
+    return tuple(dict.fromkeys(limits))
 
 
 def assess_originals(
@@ -148,6 +149,7 @@ def _has_known_time(policy: LinkedPolicy, name: str) -> bool:
 
 
 def _assess(policy: LinkedPolicy, view: LinkedView, known: Sequence[Known], *, declared: bool) -> LinkedAssessment:
+    """Compute the risk of each table by the number of known rows."""
     k, names = policy.model.k, [name for name in policy.knowledge.tables if name in view.events]
     risks = []
     for people_columns in (True, False):
@@ -178,6 +180,7 @@ def _risk(
     k: int,
     people_columns: bool,
 ) -> KnownRowsRisk:
+    """Count the people with fewer than k candidates for one number of known rows."""
     try:
         smallest = smallest_groups(view, KnownRows(knows, together), k)
     except ParameterError:

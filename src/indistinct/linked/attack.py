@@ -133,7 +133,7 @@ class _Published:
 def attack_release(
     opened: OpenTables, tables: Mapping[str, pa.Table], *, seed: int | None = None, people: int = ATTACKED_PEOPLE
 ) -> LinkedOutcome:
-    """Return what an attacker achieves who knows as many rows of each person as the policy declares."""
+    """Attack a release as an attacker who knows the declared number of rows of each person."""
     published = _prepare(opened, tables)
     generator = np.random.default_rng(seed)
     attacked = np.arange(opened.size)
@@ -145,12 +145,12 @@ def attack_release(
         if not len(base):
             continue  # a person who was suppressed is not in the release
         known = _draw_rows(published, person, generator)
-        found = _candidates(published, person, base, known)
-        if not len(found):
+        candidates = _candidates(published, person, base, known)
+        if not len(candidates):
             continue
         stranger = int(generator.integers(opened.size))
         wrong = _candidates(published, person, base, _draw_rows(published, stranger, generator))
-        sizes.append(len(found))
+        sizes.append(len(candidates))
         alone.append(len(base))
         other.append(len(wrong) == 1)
     counts = np.array(sizes, dtype=np.int64)
@@ -171,6 +171,7 @@ def attack_release(
 
 
 def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
+    """Prepare published people and rows for the attack."""
     policy = opened.policy
     owners = owners_of(policy, tables)
     arrays = arrays_of(policy, tables, owners, anchors_inside=True)
@@ -179,22 +180,22 @@ def _prepare(opened: OpenTables, tables: Mapping[str, pa.Table]) -> _Published:
     covers = _covers(vectors, opened.people, quasi, policy.people.hierarchies)
     order = np.argsort(arrays.view.classes, kind="stable")
     members = np.split(order, np.cumsum(np.bincount(arrays.view.classes, minlength=size))[:-1])
-    found = []
+    covers_of_columns = []
     for events in opened.events:
         table = events.table
         known = policy.knowledge.tables.get(events.name)
         if not isinstance(table, LinkedTable):
             continue
-        found.append(
+        covers_of_columns.append(
             _table_rows(opened, events, table, tables[events.name], owners[events.name], known or 0, arrays.view.people)
         )
-    return _Published(opened, arrays.view.classes, tuple(members), covers, tuple(found))
+    return _Published(opened, arrays.view.classes, tuple(members), covers, tuple(covers_of_columns))
 
 
 def _covers(
     labels: pa.Table, originals: pa.Table, names: Sequence[str], hierarchies: Mapping[str, Any]
 ) -> tuple[tuple[Cover, Codes], ...]:
-    """Return what each row of labels covers of each column, and the codes of the original rows."""
+    """Return, by column, the values that each label row covers, and the codes of the original rows."""
     if not names:
         return ()
     encoded = [encode_column(name, originals[name], required=False) for name in names]
@@ -212,6 +213,7 @@ def _table_rows(
     known: int | str,
     people: int,
 ) -> _TableRows:
+    """Prepare the published rows of one event table for the attack."""
     names = [column.name for column in events.quasi]
     originals = pa.table({column.name: column.values() for column in events.quasi})
     covers = _covers(data.select(names), originals, names, table.hierarchies) if names else ()
@@ -220,12 +222,12 @@ def _table_rows(
         days = offsets_of(opened.policy, table, data)
         if days is None:
             days, absolute = _absolute_days(table, data), True
-    shown = np.argsort(owner, kind="stable")
+    order = np.argsort(owner, kind="stable")
     own = np.argsort(events.person, kind="stable")
     return _TableRows(
         events,
         starts_of(np.bincount(owner, minlength=people)),
-        shown,
+        order,
         starts_of(np.bincount(events.person, minlength=opened.size)),
         own,
         covers,
@@ -250,8 +252,8 @@ def _candidates_by_columns(published: _Published, person: int) -> Codes:
     groups = np.arange(len(published.members))
     for cover, codes in published.covers:
         groups = groups[cover.holds(np.full(len(groups), codes[person]), groups)]
-    found = [published.members[group] for group in groups.tolist()]
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    members = [published.members[group] for group in groups.tolist()]
+    return np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
 
 
 def _draw_rows(published: _Published, person: int, generator: np.random.Generator) -> dict[int, Codes]:
@@ -267,8 +269,8 @@ def _draw_rows(published: _Published, person: int, generator: np.random.Generato
             picked = generator.permutation(own)[: int(table.known)]
             choices += [(number, row) for row in picked.tolist()]
     kept = generator.permutation(len(choices))[: policy.knowledge.rows]
-    for place in kept.tolist():
-        number, row = choices[place]
+    for index in kept.tolist():
+        number, row = choices[index]
         drawn[number] = np.append(drawn.get(number, np.zeros(0, dtype=np.int64)), row)
     return drawn
 
@@ -283,12 +285,12 @@ def _candidates(published: _Published, person: int, base: Codes, known: Mapping[
         left &= _possible(published, table, person, base)
     for number, rows in known.items():
         table = published.tables[number]
-        owner, shown = _shown_rows(table, base)
-        match = _matches(published, table, shown, rows)
+        owner, published_rows = _shown_rows(table, base)
+        match = _matches(published, table, published_rows, rows)
         groups = published.classes[base]
         covered = np.zeros((len(rows), len(published.members)), dtype=bool)
-        for place in range(len(rows)):
-            covered[place, groups[owner[match[place]]]] = True
+        for index in range(len(rows)):
+            covered[index, groups[owner[match[index]]]] = True
         left &= _has_known_rows(match, owner, len(base), covered[:, groups], exact=table.known == ALL)
     return base[left]
 
@@ -304,8 +306,8 @@ def _matches(published: _Published, table: _TableRows, shown: Codes, rows: Codes
     """Return which published rows cover which known rows."""
     match = np.ones((len(rows), len(shown)), dtype=bool)
     for cover, codes in table.covers:
-        for place, row in enumerate(rows.tolist()):
-            match[place] &= cover.holds(np.full(len(shown), codes[row]), shown)
+        for index, row in enumerate(rows.tolist()):
+            match[index] &= cover.holds(np.full(len(shown), codes[row]), shown)
     declared = table.events.table
     if table.days is None or table.events.days is None or not isinstance(declared, LinkedTable):
         return match
@@ -341,9 +343,9 @@ def _has_known_rows(match: Mask, owner: Codes, people: int, counted: Codes, *, e
 def _has_exact_rows(match: Mask, owner: Codes, people: int, counted: Codes) -> Mask:
     """Return which people have exactly the known rows that count for their class."""
     fits = np.bincount(owner, minlength=people) == counted.sum(axis=0)
-    for place in np.flatnonzero(fits).tolist():
-        own = match[np.ix_(counted[:, place], owner == place)]
-        fits[place] = _can_assign(own)
+    for index in np.flatnonzero(fits).tolist():
+        own = match[np.ix_(counted[:, index], owner == index)]
+        fits[index] = _can_assign(own)
     return fits
 
 
@@ -352,12 +354,12 @@ def _can_assign(match: Codes) -> bool:
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
-        for shown in np.flatnonzero(match[row]).tolist():
-            if shown in seen:
+        for column in np.flatnonzero(match[row]).tolist():
+            if column in seen:
                 continue
-            seen.add(shown)
-            if shown not in taken or place(taken[shown], seen):
-                taken[shown] = row
+            seen.add(column)
+            if column not in taken or place(taken[column], seen):
+                taken[column] = row
                 return True
         return False
 
@@ -370,10 +372,10 @@ def _possible(published: _Published, table: _TableRows, person: int, people: Cod
     if opened.anchor is None or opened.policy.time is None or table.days is None:
         return np.ones(len(people), dtype=bool)
     anchor, unit = int(opened.anchor[person]), opened.policy.time.unit
-    owner, shown = _shown_rows(table, people)
+    owner, rows = _shown_rows(table, people)
     first, last = window_days(opened.policy, table.events.name)
     first, last = max(first, int(opened.birth[person])), min(last, int(opened.death[person]))
-    low, high = (ends[shown] for ends in table.days)
+    low, high = (ends[rows] for ends in table.days)
     if not table.absolute:
         low, high = first_day(low, unit) + anchor, last_day(high, unit) + anchor
     return np.bincount(owner[(low > last) | (high < first)], minlength=len(people)) == 0

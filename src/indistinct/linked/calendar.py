@@ -128,7 +128,7 @@ def _any_of_class(rows: Codes | Mask, classes: Codes) -> Mask:
 
 
 def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the last cell begins whose first day is at or before a day; minus `OPEN` where no day is allowed."""
+    """Return the start of the last cell that begins at or before a day; minus `OPEN` if no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     start = (units_of_days(np.where(closed, days, 0), unit) // width) * width
     start = np.where(first_day(start, unit) > np.where(closed, days, 0), start - width, start)
@@ -136,7 +136,7 @@ def _last_cell_before(days: Codes, width: int, unit: Unit) -> Codes:
 
 
 def _first_cell_after(days: Codes, width: int, unit: Unit) -> Codes:
-    """Return where the first cell ends whose last day is at or after a day; `OPEN` where no day is allowed."""
+    """Return the end of the first cell that ends at or after a day; `OPEN` if no day is allowed."""
     closed = np.abs(days) < OPEN // 2
     inside = np.where(closed, days, 0)
     end = (units_of_days(inside, unit) // width) * width + width - 1
@@ -187,6 +187,7 @@ def spell_offsets(low: Codes, high: Codes, unit: Unit) -> list[str]:
 
 
 def _spell(low: int, high: int, *, dates: bool) -> str:
+    """Write the label of a range of offsets or dates."""
     if low <= -OPEN and high >= OPEN:
         return "*"
     first = "" if low <= -OPEN else _spell_end(low, dates=dates)
@@ -214,10 +215,17 @@ def read_offset(text: str, unit: Unit) -> tuple[int, int] | None:
         return None if end is None else (end, end)
     inside = text[1:-1]
     separator = " .. " if " .. " in inside else "-"
-    first, found, last = inside.partition(separator)
+    first, separated, last = inside.partition(separator)
     low = -OPEN if not first else _read_end(first, unit)
     high = OPEN if not last else _read_end(last, unit)
-    if not found or not text.endswith("]") or low is None or high is None or low > high or (low, high) == (-OPEN, OPEN):
+    if (
+        not separated
+        or not text.endswith("]")
+        or low is None
+        or high is None
+        or low > high
+        or (low, high) == (-OPEN, OPEN)
+    ):
         return None
     return low, high
 

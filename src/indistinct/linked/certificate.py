@@ -89,7 +89,7 @@ def declared_roles(table: LinkedTable) -> dict[str, str]:
 
 
 def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | None:
-    """Return what is declared of the time of a table."""
+    """Return the declared time column of a table, None without one."""
     if table.time is None or policy.time is None:
         return None
     window = [day.isoformat() for day in policy.time.windows[table.name]]
@@ -97,7 +97,7 @@ def declared_time(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any] | 
 
 
 def declared_knowledge(policy: LinkedPolicy) -> dict[str, Any]:
-    """Return what attackers are declared to know, and since when times are counted."""
+    """Return the declared knowledge of attackers, and the anchor of times."""
     time = None if policy.time is None else {"anchor": policy.time.anchor, "as": policy.time.unit}
     return {"knows": dict(policy.knowledge.tables), "knows_together": policy.knowledge.rows, "time": time}
 
@@ -112,17 +112,17 @@ def hide_small(count: int, smallest: int = SMALLEST) -> int | None:
 
 
 def assumptions_of(policy: LinkedPolicy) -> tuple[str, ...]:
-    """Return what the guarantee relies on, as the policy declares it."""
-    found = []
+    """Return the assumptions of the guarantee, as the policy declares them."""
+    assumptions = []
     for table in policy.events:
         if table.time is not None and table.time.unknown:
-            found.append(f"attackers do not know the times in table {table.name}, which are published finely")
+            assumptions.append(f"attackers do not know the times in table {table.name}, which are published finely")
         if table.knows == 0 and table.is_counted:
-            found.append(f"attackers know no row of table {table.name}")
+            assumptions.append(f"attackers know no row of table {table.name}")
         plain = (*table.schema.sensitive, *table.schema.insensitive)
         if plain:
-            found.append(f"attackers know no value of {', '.join(plain)} of table {table.name}")
-    return tuple(found)
+            assumptions.append(f"attackers know no value of {', '.join(plain)} of table {table.name}")
+    return tuple(assumptions)
 
 
 def labels_of_people(policy: LinkedPolicy, people: pa.Table) -> dict[str, set[str | None]]:
@@ -134,16 +134,17 @@ def bounds_of(
     policy: LinkedPolicy, labels: Mapping[str, set[str | None]], *, anchors_inside: bool
 ) -> dict[str, dict[str, tuple[str | None, str | None]]]:
     """Return the first and the last day of each published label of the date columns that the calendar uses."""
-    found: dict[str, dict[str, tuple[str | None, str | None]]] = {}
+    bounds: dict[str, dict[str, tuple[str | None, str | None]]] = {}
     for name in dict.fromkeys([*policy.people.tells, *([] if policy.time is None else [policy.time.anchor])]):
         is_anchor = policy.time is not None and name == policy.time.anchor
         star = window_of_all(policy) if is_anchor and anchors_inside else (-OPEN, OPEN)
         texts = sorted(text for text in labels[name] if text is not None)
-        found[name] = {text: _dates(day_ends(policy.people, name, text, star=star)) for text in texts}
-    return found
+        bounds[name] = {text: _dates(day_ends(policy.people, name, text, star=star)) for text in texts}
+    return bounds
 
 
 def _dates(ends: tuple[int, int]) -> tuple[str | None, str | None]:
+    """Return the first and last day as text, None for open ends."""
     first, last = (None if abs(end) >= OPEN else str(np.datetime64(end, "D")) for end in ends)
     return first, last
 
@@ -162,14 +163,14 @@ def read_linked_certificate(text: str) -> dict[str, Any]:
         raise InputError(
             "the certificate is not that of several tables", hint="it lies in the folder as certificate.json"
         )
-    found: dict[str, Any] = document
-    return found
+    certificate: dict[str, Any] = document
+    return certificate
 
 
 def verdict_of_certificate(certificate: Mapping[str, Any]) -> Verdict:
-    """Return what a certificate tells by itself, before the release is verified once more and attacked."""
-    found = figures_of_people(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
-    return verdict_of(found)
+    """Return the verdict by a certificate alone, before the release is verified again and attacked."""
+    figures = figures_of_people(certificate["people"], certificate["smallest_group"], holds=certificate["holds"])
+    return verdict_of(figures)
 
 
 def figures_of_people(people: int, smallest: int, *, holds: bool) -> Figures:

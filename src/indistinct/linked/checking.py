@@ -31,9 +31,9 @@ def check_release(
 
     Rows take about `memory` bytes while they are judged; to be compared with the originals all of them are in memory.
     """
-    found = open_folder(folder, policy)
-    tables = found.read()
-    certificate = found.certificate
+    contents = open_folder(folder, policy)
+    tables = contents.read()
+    certificate = contents.certificate
     time = (certificate or {}).get("time")
     inside = bool(time.get("anchors_inside")) if isinstance(time, dict) else False
     opened = None
@@ -41,25 +41,26 @@ def check_release(
         opened = open_linked(policy)
         inside = are_anchors_inside(opened)
     verdict = verify_tables(policy, tables, anchors_inside=inside, memory=memory)
-    verdict = verdict.with_checks(_check_certificate(found, policy, verdict, tables))
+    verdict = verdict.with_checks(_check_certificate(contents, policy, verdict, tables))
     if opened is None or verdict.judgement is None:
         return verdict
     return verdict.with_checks(compare_with_originals(opened, tables, levels_in(certificate)))
 
 
 def _check_certificate(
-    found: ReleaseFolder, policy: LinkedPolicy, verdict: LinkedVerdict, tables: Mapping[str, pa.Table]
+    opened: ReleaseFolder, policy: LinkedPolicy, verdict: LinkedVerdict, tables: Mapping[str, pa.Table]
 ) -> LinkedCheck:
-    changed = found.digests_match()
-    if found.certificate is None:
+    """Compare the certificate of a folder with its files, the policy and the counts."""
+    changed = opened.digests_match()
+    if opened.certificate is None:
         return LinkedCheck("certificate", False, f"there is no {FILE_NAME}")
     if changed is not None:
         return LinkedCheck("certificate", False, f"{changed} was changed after it was certified")
-    if set(found.certificate["tables"]) != {table.name for table in policy.tables}:
+    if set(opened.certificate["tables"]) != {table.name for table in policy.tables}:
         return LinkedCheck("certificate", False, "it is about other tables")
     if verdict.judgement is not None:
         labels = labels_of_people(policy, tables[policy.people.name])
-        wrong = _different_claims(found.certificate, policy, verdict, labels)
+        wrong = _different_claims(opened.certificate, policy, verdict, labels)
         if wrong:
             words = f"it says something else than the policy and the files: {', '.join(wrong)}"
             return LinkedCheck("certificate", False, words)
@@ -69,20 +70,20 @@ def _check_certificate(
 def _different_claims(
     document: Mapping[str, Any], policy: LinkedPolicy, verdict: LinkedVerdict, labels: Mapping[str, set[str | None]]
 ) -> list[str]:
-    """Return what a certificate says that is not what the policy declares, or not what was counted on the tables.
+    """Return the claims of a certificate that differ from the policy or from the counts on the tables.
 
     `labels` are those of the people table.
     """
-    found = verdict.judgement
-    if found is None:
+    judgement = verdict.judgement
+    if judgement is None:
         return []
     time = document.get("time")
     inside = bool(time.get("anchors_inside")) if isinstance(time, dict) else False
     wanted: dict[str, Any] = {
         "model": policy.model.spec(),
         "holds": True,
-        "smallest_group": found.k,
-        "largest_share": found.largest_share,
+        "smallest_group": judgement.k,
+        "largest_share": judgement.largest_share,
         "people": verdict.people,
         **declared_knowledge(policy),
         "bounds": json.loads(json.dumps(bounds_of(policy, labels, anchors_inside=inside))),

@@ -8,12 +8,12 @@ from typing import Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.partition.mondrian import Mondrian
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy import Hierarchy
 from indistinct.linked.calendar import DEFAULT_WIDTHS, UNITS, Unit
 from indistinct.linked.guarantee import ALL, Known, KnownRows, LinkedAnonymity
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 from indistinct.tables.value import Reading
 
 Tells = Literal["birth", "death"]
@@ -72,7 +72,7 @@ class LinkedTable:
 
     @property
     def person(self) -> str:
-        """The column that tells people apart."""
+        """The column with the person ID."""
         return self.schema.person[0]
 
     @property
@@ -166,7 +166,7 @@ class LinkedPolicy:
 
     @property
     def knowledge(self) -> KnownRows:
-        """What an attacker knows of every table that has labels, list columns included."""
+        """The number of rows that an attacker knows, by table with labels, including list columns."""
         known: dict[str, Known] = {}
         for table in self.events:
             if table.is_counted and table.knows is not None:
@@ -176,7 +176,7 @@ class LinkedPolicy:
         return KnownRows(known, self.together)
 
     def locate(self, path: Path) -> Path:
-        """Return where a path of the policy leads."""
+        """Resolve a path relative to the policy's folder."""
         return self.base / path
 
     def table(self, name: str) -> LinkedTable:
@@ -185,7 +185,7 @@ class LinkedPolicy:
 
     @property
     def output(self) -> Path | None:
-        """Return where the release goes, if the policy says so."""
+        """The folder of the release, None if the policy does not give it."""
         return None if self.folder is None else self.locate(self.folder)
 
 
@@ -195,18 +195,21 @@ def list_name(people: str, column: str) -> str:
 
 
 def _check_tables(policy: LinkedPolicy) -> None:
+    """Raise unless the tables of a policy are consistent."""
     marked = [table.name for table in policy.tables if table.people]
     if len(marked) != 1:
         raise SchemaError(
-            f"exactly one table has one row a person; marked: {', '.join(marked) or 'none'}",
-            hint="write people = true in that table",
+            "no table is marked as the one with one row for each person"
+            if not marked
+            else f"one table has one row for each person; marked are {', '.join(marked)}",
+            hint="write people = true under [tables.NAME] of that table alone",
         )
     _check_names(policy)
     for table in policy.tables:
         if len(table.schema.person) != 1:
             raise SchemaError(
                 f"table {table.name!r} needs one column with the role person; got {len(table.schema.person)}",
-                hint='name the column that tells people apart: patient = "person"',
+                hint='name the column that identifies people: patient = "person"',
             )
         if table.people and (table.knows is not None or table.time is not None):
             raise SchemaError(
@@ -228,12 +231,13 @@ def _check_tables(policy: LinkedPolicy) -> None:
         for column, what in table.tells.items():
             if what not in TELLS:
                 raise SchemaError(
-                    f"column {column!r} of table {table.name!r} must tell of birth or death; got {what!r}",
+                    f"`tells` of column {column!r} of table {table.name!r} must be birth or death; got {what!r}",
                     hint=did_you_mean(str(what), TELLS) or 'write "birth" or "death"',
                 )
             if column not in table.schema.quasi:
                 raise SchemaError(
-                    f"column {column!r} of table {table.name!r} has dates of birth or death and is no quasi-identifier",
+                    f"column {column!r} of table {table.name!r} has dates of birth or death and is not a "
+                    "quasi-identifier",
                     hint='dates of people are quasi-identifiers: role = "quasi"; or drop it: role = "identifier"',
                 )
 
@@ -242,12 +246,12 @@ def _check_names(policy: LinkedPolicy) -> None:
     """Raise for a table that cannot be its own file: one with a path as name, or with the name of another one."""
     names = [table.name for table in policy.tables]
     lists = [list_name(policy.people.name, column.column) for column in policy.people.lists]
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if not name or name.startswith(".") or set(name) & set("/\\\0"):
             raise SchemaError(
                 f"a table cannot be called {name!r}: its file is named after it", hint="choose a name without / and \\"
             )
-        if name.casefold() in (other.casefold() for other in (*names[:place], *lists)):
+        if name.casefold() in (other.casefold() for other in (*names[:index], *lists)):
             raise SchemaError(
                 f"two tables are called {name!r}; small and capital letters are the same in names of files",
                 hint="a list column counts as a table called PEOPLE.COLUMN; choose another name",
@@ -255,6 +259,7 @@ def _check_names(policy: LinkedPolicy) -> None:
 
 
 def _check_time(policy: LinkedPolicy) -> None:
+    """Raise unless anchor, windows and time columns match."""
     timed = [table for table in policy.events if table.time is not None]
     if timed and policy.time is None:
         raise SchemaError(
@@ -265,7 +270,7 @@ def _check_time(policy: LinkedPolicy) -> None:
         return
     if policy.time.anchor not in policy.people.schema.quasi:
         raise SchemaError(
-            f"the anchor {policy.time.anchor!r} is no quasi-identifier of the people table {policy.people.name!r}",
+            f"the anchor {policy.time.anchor!r} is not a quasi-identifier of the people table {policy.people.name!r}",
             hint=did_you_mean(policy.time.anchor, policy.people.schema.quasi)
             or "choose a date of each person, with the role quasi",
         )

@@ -71,14 +71,14 @@ class ReleasedTables(Mapping[str, pa.Table]):
 
 def _in_types(data: pa.Table, types: pa.Schema) -> pa.Table:
     """Return a table in other types; a column that does not fit is unchanged."""
-    for place, each in enumerate(types):
+    for index, each in enumerate(types):
         with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            column = data.column(place)
+            column = data.column(index)
             plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
             if column.type != each.type:
                 is_coded = isinstance(each.type, pa.DictionaryType)
                 data = data.set_column(
-                    place, each.name, plain.dictionary_encode() if is_coded else plain.cast(each.type)
+                    index, each.name, plain.dictionary_encode() if is_coded else plain.cast(each.type)
                 )
     return data
 
@@ -124,15 +124,15 @@ def open_folder(folder: Path, policy: LinkedPolicy) -> ReleaseFolder:
         certificate = read_linked_certificate(read_ordinary(seal).decode("utf-8", "replace"))
     files = {}
     for table in policy.tables:
-        found = [
+        unexpected = [
             path for path in sorted(folder.iterdir()) if path.stem == table.name and path.suffix.lower() in FORMATS
         ]
-        if len(found) != 1:
+        if len(unexpected) != 1:
             raise InputError(
-                f"{folder} has {'no file' if not found else 'several files'} for table {table.name!r}",
+                f"{folder} has {'no file' if not unexpected else 'several files'} for table {table.name!r}",
                 hint=f"a release has one file a table, such as {file_of(table)}",
             )
-        files[table.name] = found[0]
+        files[table.name] = unexpected[0]
     return ReleaseFolder(folder, certificate, files)
 
 
@@ -178,6 +178,7 @@ def released_blocks(file: Path, target: Path, schema: pa.Schema | None = None) -
 
 
 def _text_blocks(file: Path, target: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a delimited file as text, in blocks."""
     from pyarrow import csv
 
     parse = csv.ParseOptions(delimiter="\t" if target.suffix.lower() == ".tsv" else ",", newlines_in_values=True)
@@ -197,6 +198,7 @@ def _text_blocks(file: Path, target: Path) -> Iterator[pa.Table]:
 
 
 def _parquet_blocks(file: Path) -> Iterator[pa.Table]:
+    """Yield the rows of a Parquet file in blocks."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:
@@ -223,7 +225,7 @@ def check_folder(folder: Path, policy: LinkedPolicy, *, overwrite: bool) -> None
 
 
 def targets_of(folder: Path, policy: LinkedPolicy) -> dict[str, Path]:
-    """Return where each table and the certificate go."""
+    """Return the path of each table and of the certificate."""
     return {**{table.name: folder / file_of(table) for table in policy.tables}, "": folder / FILE_NAME}
 
 

@@ -55,12 +55,12 @@ class LinkedAnonymity:
         return None if self.l is None else Fraction(self.l).as_integer_ratio()
 
     def spec(self) -> str:
-        """Return the model as policies and flags spell it."""
+        """Return the model as policies and flags write it."""
         return f"{NAME}:k={self.k}" + ("" if self.l is None else f",l={self.l}")
 
 
 def parse_linked_model(given: "str | LinkedAnonymity") -> LinkedAnonymity:
-    """Return the model that a text spells, such as "linked-anonymity:k=5,l=2"."""
+    """Parse a model such as "linked-anonymity:k=5,l=2"."""
     if isinstance(given, LinkedAnonymity):
         return given
     name, _, rest = given.partition(":")

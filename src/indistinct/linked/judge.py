@@ -114,10 +114,10 @@ def multiset_numbers(person: Codes, label: Codes, people: int) -> Codes:
     starts = starts_of(lengths)[:-1]
     numbers = np.zeros(people, dtype=np.int64)
     # One more label at a time: people with equal labels so far keep one number while their next labels are equal.
-    for place in range(int(lengths.max(initial=0))):
-        longer = lengths > place
+    for index in range(int(lengths.max(initial=0))):
+        longer = lengths > index
         following = np.zeros(people, dtype=np.int64)
-        following[longer] = labels[starts[longer] + place] + 1
+        following[longer] = labels[starts[longer] + index] + 1
         _, numbers = np.unique(numbers * (int(label.max()) + 2) + following, return_inverse=True)
     return numbers
 
@@ -170,8 +170,8 @@ def _batches(tokens: Tokens, values: PersonValues, ends: Codes, knowledge: Known
     if not people:
         return
     per_person = np.bincount(tokens.person, minlength=people)
-    shown = np.bincount(values.person, minlength=people)
-    cost = starts_of((1 + subset_bound(per_person, knowledge.rows)) * (1 + shown))[ends]
+    counts = np.bincount(values.person, minlength=people)
+    cost = starts_of((1 + subset_bound(per_person, knowledge.rows)) * (1 + counts))[ends]
     bounds, begun = [0], 0
     for part, end in enumerate(ends[1:].tolist()):
         if cost[part + 1] - cost[part] > MAX_GROUP_ENTRIES:
@@ -275,6 +275,7 @@ class _Values:
 
     @classmethod
     def between(cls, values: PersonValues, first: int, last: int) -> "_Values":
+        """Return the sensitive values of a run of people."""
         low, high = np.searchsorted(values.person, [first, last])
         return cls(
             starts_of(np.bincount(values.person[low:high] - first, minlength=last - first)), values.value[low:high]
@@ -288,8 +289,8 @@ def _count_groups(group: Codes, person: Codes, lists: _Values) -> tuple[Codes, C
     most = np.zeros(len(sizes), dtype=np.int64)
     if len(lists.values):
         counts = np.diff(lists.starts)[person]
-        shown = lists.values[run_entries(lists.starts[:-1][person], counts)]
+        values = lists.values[run_entries(lists.starts[:-1][person], counts)]
         width = int(lists.values.max()) + 1
-        pairs, times = np.unique(np.repeat(group, counts) * width + shown, return_counts=True)
+        pairs, times = np.unique(np.repeat(group, counts) * width + values, return_counts=True)
         np.maximum.at(most, pairs // width, times)
     return person, sizes[group], most[group]

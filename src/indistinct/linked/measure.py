@@ -64,22 +64,23 @@ class LinkedMeasurements:
 
 
 def measure_release(opened: OpenTables, tables: Mapping[str, pa.Table]) -> LinkedMeasurements:
-    """Return what published tables, made by any tool, cost compared with their originals."""
+    """Measure the information loss of published tables, made by any tool, against their originals."""
     policy = opened.policy
     people = tables[policy.people.name]
-    found = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]
+    costs = [TableCost(policy.people.name, opened.size, people.num_rows, _people_loss(opened, people))]
     for table in policy.events:
         events = opened.events_of(table)
         loss = None
         if isinstance(events, OpenEvents) and table.is_counted:
             loss = _events_loss(policy, events, table, tables[table.name])
         rows = sum(block.num_rows for block in blocks_of(tables, table.name))
-        found.append(TableCost(table.name, events.rows, rows, loss))
-    losses = [each.loss for each in found if each.loss is not None]
-    return LinkedMeasurements(tuple(found), float(np.mean(losses)) if losses else 0.0)
+        costs.append(TableCost(table.name, events.rows, rows, loss))
+    losses = [each.loss for each in costs if each.loss is not None]
+    return LinkedMeasurements(tuple(costs), float(np.mean(losses)) if losses else 0.0)
 
 
 def _people_loss(opened: OpenTables, data: pa.Table) -> float | None:
+    """Return the mean loss of the people table, None without quasi-identifiers."""
     schema = opened.policy.people.schema
     if not schema.quasi or not opened.size:
         return None
@@ -103,6 +104,7 @@ def _domain(name: str, column: Any) -> Any:
 
 
 def _events_loss(policy: LinkedPolicy, events: OpenEvents, table: LinkedTable, data: pa.Table) -> float:
+    """Return the mean loss of an event table."""
     names = [column.name for column in events.quasi]
     losses = []
     if names:
@@ -116,9 +118,10 @@ def _events_loss(policy: LinkedPolicy, events: OpenEvents, table: LinkedTable, d
 
 
 def _time_loss(policy: LinkedPolicy, table: LinkedTable, data: pa.Table) -> Floats:
+    """Return the loss of each published time as a share of the window."""
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
-        raise InputError(f"the times of table {table.name!r} are no offsets", hint="measure a release of this program")
+        raise InputError(f"the times of table {table.name!r} are not offsets", hint="measure a release of this program")
     first, last = window_days(policy, table.name)
     span = int(units_of_days(np.array([last - first]), policy.time.unit)[0]) or 1
     is_open = (ends[0] <= -OPEN) | (ends[1] >= OPEN)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InfeasibleError, InputError, SchemaError
+from indistinct.figures import plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy import Hierarchy, check_rooted, suggest
 from indistinct.linked.calendar import OPEN
@@ -62,23 +63,25 @@ def open_linked(
     anchor = None if policy.time is None else _days_of(people, data[people.name], policy.time.anchor, needed=True)
     birth, death = (_days_that_tell(policy, data[people.name], what) for what in ("birth", "death"))
     dates = (anchor, birth, death)
-    held, streamed = (policy.judged, policy.passed) if memory is None else ((), policy.events)
-    data |= {table.name: _read(policy, table, given.get(table.name)) for table in held}
+    in_memory, streamed = (policy.judged, policy.passed) if memory is None else ((), policy.events)
+    data |= {table.name: _read(policy, table, given.get(table.name)) for table in in_memory}
     shared = _shared_names(policy)
     evidence = {
         (table.name, name): _key_evidence(data[table.name][name], _people_of_rows(table, data[table.name], ids))
-        for table in held
+        for table in in_memory
         for name in shared[table.name]
     }
     streams = {table.name: _open_stream(policy, table, given.get(table.name), memory) for table in streamed}
     persons = {}
     distinct = {table.name: [BlockValues(name) for name in table.schema.quasi] for table in streamed}
     for table in streamed:
-        found = {name: KeyEvidence() for name in shared[table.name]}
-        persons[table.name] = _check_stream(policy, table, streams[table.name], ids, dates, found, distinct[table.name])
-        evidence |= {(table.name, name): each for name, each in found.items()}
+        evidence_of = {name: KeyEvidence() for name in shared[table.name]}
+        persons[table.name] = _check_stream(
+            policy, table, streams[table.name], ids, dates, evidence_of, distinct[table.name]
+        )
+        evidence |= {(table.name, name): each for name, each in evidence_of.items()}
     keys = _keys_between(policy, evidence)
-    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in held]
+    events = [_open_events(policy, table, data[table.name], ids, keys, dates) for table in in_memory]
     stored = [
         _store_events(policy, table, streams[table.name], ids, dates, keys, distinct[table.name], persons[table.name])
         for table in streamed
@@ -129,7 +132,7 @@ def _open_stream(policy: LinkedPolicy, table: LinkedTable, source: Any, memory: 
 
 
 def source_of(policy: LinkedPolicy, table: LinkedTable, source: Any) -> Any:
-    """Return what a table is read from: what is given, or its file."""
+    """Return the source of a table: the given one, or its file."""
     if source is None:
         if table.path is None:
             raise InputError(f"there is no table {table.name!r}", hint="give every table of the policy")
@@ -148,7 +151,7 @@ def _check_roles(table: LinkedTable, found: Sequence[str]) -> None:
     unnamed = [name for name in found if name not in named]
     if unnamed:
         raise SchemaError(
-            f"table {table.name!r}: no role for column(s) {', '.join(map(repr, unnamed))}",
+            f"table {table.name!r}: no role for {', '.join(map(repr, unnamed))}",
             hint="name each as identifier (dropped), quasi, sensitive, insensitive or time",
         )
 
@@ -200,7 +203,7 @@ def _store_events(
     distinct: Sequence[BlockValues],
     persons: Persons,
 ) -> StoredEvents:
-    """Return a table whose rows are read once more, coded, and written to disk."""
+    """Read the rows of a table again, encode them, and write them to disk."""
     names, nothing = _published_as_is(table, keys), stream.schema.empty_table()
     values = [pa.table({each.name: each.column if each.parts else nothing[each.name]}) for each in distinct]
     quasi = tuple(
@@ -215,8 +218,8 @@ def _store_events(
             coded = {PERSON: pa.array(person, pa.int32())}
             coded |= {} if days is None else {DAYS: pa.array(days, pa.int32())}
             coded |= {
-                f"{CODES}{place}": pa.array(_codes_in(column.domain, block[column.name]), pa.int32())
-                for place, column in enumerate(quasi)
+                f"{CODES}{index}": pa.array(_codes_in(column.domain, block[column.name]), pa.int32())
+                for index, column in enumerate(quasi)
             }
             rows.add(pa.table({**coded, **{name: block[name] for name in names}}))
     return StoredEvents(table, rows.stream(), names, persons, quasi)
@@ -236,6 +239,7 @@ def _codes_in(domain: Domain, column: pa.ChunkedArray) -> Codes:
 
 
 def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
+    """Return the person IDs of a table; raise if some are missing."""
     ids = plain_column(table.person, data[table.person])
     if isinstance(ids.type, pa.DictionaryType):
         ids = ids.cast(ids.type.value_type)
@@ -244,7 +248,7 @@ def _person_ids(table: LinkedTable, data: pa.Table) -> pa.ChunkedArray:
         missing += pc.sum(pc.equal(pc.utf8_trim_whitespace(ids), "")).as_py() or 0
     if missing:
         raise InputError(
-            f"{missing:,} row(s) of table {table.name!r} have no person ID in column {table.person!r}",
+            f"table {table.name!r} has no person ID in column {table.person!r} of {plural(missing, 'row')}",
             hint="remove these rows, or find out whose they are",
         )
     if pa.types.is_integer(ids.type) or pa.types.is_floating(ids.type):
@@ -265,14 +269,14 @@ def _people_of_rows(table: LinkedTable, data: pa.Table, known: pa.ChunkedArray) 
             f"people table (types {ids.type} and {known.type})",
             hint=f'read them alike, for example text = ["{table.person}"] in both tables',
         )
-    places = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
-    strangers = places.null_count
+    positions = pc.index_in(ids.cast(known.type), value_set=known.combine_chunks())
+    strangers = positions.null_count
     if strangers:
         raise InputError(
-            f"{strangers:,} row(s) of table {table.name!r} belong to people who are not in the people table",
+            f"table {table.name!r} has {plural(strangers, 'row')} of people who are not in the people table",
             hint="remove these rows, or add the people",
         )
-    return places.to_numpy().astype(np.int64)
+    return positions.to_numpy().astype(np.int64)
 
 
 def _kind_words(kind: pa.DataType) -> str:
@@ -286,6 +290,7 @@ def _refuse_dates(table: LinkedTable, data: pa.Table, names: tuple[str, ...]) ->
 
 
 def _refuse_date_columns(table: LinkedTable, names: Sequence[str]) -> None:
+    """Raise for columns of dates in other roles than a release can protect."""
     for name in names:
         what = "is no quasi-identifier" if table.people else "does not have the role time"
         raise SchemaError(
@@ -303,7 +308,7 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
         column = column.cast(column.type.value_type)
     if column.null_count and needed:
         raise InputError(
-            f"{column.null_count:,} row(s) of table {table.name!r} have no date in column {name!r}",
+            f"table {table.name!r} has no date in column {name!r} of {plural(column.null_count, 'row')}",
             hint="times are counted since the anchor: remove these rows, or choose another column",
         )
     if kind_of(column.type) is not Kind.DATE and column.null_count < len(column):
@@ -314,8 +319,8 @@ def _days_of(table: LinkedTable, data: pa.Table, name: str, *, needed: bool, bey
     if column.null_count == len(column):
         return np.full(len(column), beyond, dtype=np.int64)
     days = pc.floor_temporal(column.cast(pa.timestamp("us")), unit="day").cast(pa.date32()).cast(pa.int32())
-    found: Codes = pc.fill_null(days.cast(pa.int64()), beyond).to_numpy()
-    return found
+    numbers: Codes = pc.fill_null(days.cast(pa.int64()), beyond).to_numpy()
+    return numbers
 
 
 def _days_that_tell(policy: LinkedPolicy, people: pa.Table, what: str) -> Codes:
@@ -337,9 +342,9 @@ def _shared_names(policy: LinkedPolicy) -> dict[str, tuple[str, ...]]:
 
 
 def _key_evidence(column: pa.ChunkedArray, person: Codes) -> KeyEvidence:
-    found = KeyEvidence()
-    found.add(column, person)
-    return found
+    evidence = KeyEvidence()
+    evidence.add(column, person)
+    return evidence
 
 
 def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEvidence]) -> list[str]:
@@ -348,7 +353,7 @@ def _keys_between(policy: LinkedPolicy, evidence: Mapping[tuple[str, str], KeyEv
     Same name, common values, each value of a single person.
     """
     keys: list[str] = []
-    order = {table.name: place for place, table in enumerate(policy.events)}
+    order = {table.name: index for index, table in enumerate(policy.events)}
     for (table, name), own in sorted(evidence.items(), key=lambda pair: order[pair[0][0]]):
         for (other, same), theirs in evidence.items():
             is_pair = name == same and order[table] < order[other] and f"{table}.{name}" not in keys
@@ -369,6 +374,7 @@ def _open_events(
     keys: list[str],
     dates: Dates,
 ) -> OpenEvents:
+    """Encode an event table in memory."""
     rest = _published_as_is(table, keys)
     _refuse_dates(table, data, (*table.schema.quasi, *rest))
     person, days = people_and_days(policy, table, data, ids, dates)
@@ -381,7 +387,7 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
     """Return the days between the anchor and each event, after checking that all are possible."""
     anchor, birth, death = dates
     if table.time is None or policy.time is None or anchor is None:
-        raise SchemaError(f"table {table.name!r} has no time")
+        raise SchemaError(f"table {table.name!r} has no column with the role time", hint='date = { role = "time" }')
     days = _days_of(table, data, table.time.column, needed=True)
     first, last = window_days(policy, table.name)
     absent = int((np.maximum(birth, first) > np.minimum(death, last)).sum())
@@ -401,7 +407,7 @@ def _offsets(policy: LinkedPolicy, table: LinkedTable, data: pa.Table, person: C
     for words, rows in wrong.items():
         if rows.any():
             raise InputError(
-                f"{int(rows.sum()):,} row(s) of table {table.name!r} are {words}",
+                f"table {table.name!r} has {plural(int(rows.sum()), 'row')} {words}",
                 hint="correct or remove these rows, or declare the window that the data cover",
             )
     return days - anchor[person]
@@ -438,6 +444,7 @@ def _open_list(policy: LinkedPolicy, column: ListColumn, people: pa.Table) -> Op
 
 
 def _refuse_separator(coded: EventColumn, column: ListColumn) -> None:
+    """Raise if a label of a list column contains the separator."""
     labels = [label for level in coded.taxonomy.labels for label in level if label]
     if any(column.separator in label for label in labels):
         raise SchemaError(

@@ -57,6 +57,7 @@ class PublishedOrder:
         return self._ascends(rows)
 
     def _ascends(self, rows: pa.Table) -> bool:
+        """Return whether rows are sorted, and drop the rankings that do not fit."""
         tied = np.ones(max(len(rows) - 1, 0), dtype=bool)
         for name, possible in self.possible.items():
             if not possible or not tied.any():
@@ -76,7 +77,7 @@ def _label_columns(table: LinkedTable) -> set[str]:
 
 
 def _rankings_of(column: pa.ChunkedArray, *, text: bool) -> list[int]:
-    """Return by which of `RANKINGS` a column can be sorted."""
+    """Return the indices of the `RANKINGS` by which a column can be sorted."""
     if sort_ranks(column.slice(0, 1), text=text) is None:
         return []
     return [0] if text else [0, 1, 2]
@@ -106,7 +107,7 @@ def _steps(column: pa.ChunkedArray, ranking: int) -> Codes:
 
 
 def sort_columns(table: LinkedTable, names: Sequence[str]) -> list[str]:
-    """Return the columns of a table in the order in which its rows are sorted: person, labels, then other values."""
+    """Return the columns by which a table's rows are sorted: person, labels, then other values."""
     return [name for name in published_columns(table) if name in names]
 
 

@@ -50,7 +50,7 @@ def compare_with_originals(
     owners = owners_of(policy, tables)
     arrays = arrays_of(policy, tables, owners, anchors_inside=True)
     pairs = _covering_pairs(opened, arrays, tables)
-    shown, expected = [arrays.view.classes], [pairs.group]
+    observed, expected = [arrays.view.classes], [pairs.group]
     for events in opened.events:
         home = events.table if isinstance(events.table, LinkedTable) else policy.people
         try:
@@ -62,12 +62,12 @@ def compare_with_originals(
         numbers = multiset_numbers(
             person, np.concatenate([rows.label, labels[1]]), arrays.view.people + len(pairs.person)
         )
-        shown.append(numbers[: arrays.view.people])
+        observed.append(numbers[: arrays.view.people])
         expected.append(numbers[arrays.view.people :])
     for passed in opened.passed:
-        shown.append(rows_by_person(policy, tables, passed.table))
+        observed.append(rows_by_person(policy, tables, passed.table))
         expected.append(passed.persons.counts[pairs.person])
-    unmatched = _unmatched(np.column_stack(shown), np.column_stack(expected), pairs.person)
+    unmatched = _unmatched(np.column_stack(observed), np.column_stack(expected), pairs.person)
     dropped = opened.size - arrays.view.people
     allowed = policy.suppression.allows(opened.size, "people")
     if unmatched:
@@ -129,10 +129,10 @@ def _expected_labels(
     own = np.array([index.setdefault(label[:width], len(index)) for label in known], dtype=np.int64)
     coded = np.array([index.get(name, NOTHING) for name in names], dtype=np.int64)
     word = coded[quasi[rows]] if len(names) else np.zeros(len(rows), dtype=np.int64)
-    shown = arrays.view.events[events.name]
-    shown_group, shown_word = arrays.view.classes[shown.person], own[shown.label] if len(known) else shown.label
+    view = arrays.view.events[events.name]
+    shown_group, shown_word = arrays.view.classes[view.person], own[view.label] if len(known) else view.label
     slots: Codes = np.zeros(len(rows), dtype=np.int64)
-    shown_slot: Codes = np.zeros(len(shown.person), dtype=np.int64)
+    shown_slot: Codes = np.zeros(len(view.person), dtype=np.int64)
     if time and isinstance(events.table, LinkedTable):
         slots, shown_slot = _time_slots(opened.policy, events, tables, group, rows, shown_group)
     # A label of a class consists of the class, the texts and the time interval; labels that no one shows are dropped.
@@ -140,8 +140,8 @@ def _expected_labels(
     have = np.column_stack([shown_group, shown_word, shown_slot])
     distinct, first = np.unique(have, axis=0, return_index=True)
     at = _find_rows(distinct, wanted)
-    found = (at >= 0) & (word >= 0) & (slots >= 0)
-    return pair[found], shown.label[first[at[found]]]
+    matching = (at >= 0) & (word >= 0) & (slots >= 0)
+    return pair[matching], view.label[first[at[matching]]]
 
 
 def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes, list[tuple[Any, ...]]]:
@@ -150,7 +150,10 @@ def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes
     for column in events.quasi:
         level = levels.get(column.name)
         if level is None or not 0 <= level <= column.taxonomy.height:
-            raise InputError(f"the certificate does not tell the level of column {column.name!r} of {events.name}")
+            raise InputError(
+                f"the certificate does not state the level of column {column.name!r} of {events.name}",
+                hint="give the release as it was written, with its own certificate",
+            )
         columns.append((column.taxonomy, level, column.codes))
     number = np.zeros(events.rows, dtype=np.int64)
     for taxonomy, level, codes in columns:
@@ -163,6 +166,7 @@ def _texts_of_rows(events: OpenEvents, levels: Mapping[str, int]) -> tuple[Codes
 
 
 def _text(taxonomy: Taxonomy, level: int, codes: Codes, row: int) -> str | None:
+    """Return the label of a row on a level."""
     return taxonomy.labels[level][taxonomy.ancestors[codes[row], level]]
 
 
@@ -180,7 +184,10 @@ def _time_slots(
         raise AssertionError("only a table with a known time is compared by it")
     ends = offsets_of(policy, table, tables[table.name])
     if ends is None:
-        raise InputError(f"the times of table {table.name} cannot be read")
+        raise InputError(
+            f"the times of table {table.name} cannot be read",
+            hint="give the release as it was written, with its own certificate",
+        )
     slots, shown_slot = np.unique(np.column_stack([shown_group, *ends]), axis=0, return_inverse=True)
     units = units_of_days(events.days[rows], policy.time.unit)
     order = np.lexsort((slots[:, 1], slots[:, 0]))
@@ -199,9 +206,9 @@ def _last_not_above(groups: Codes, lows: Codes, group: Codes, units: Codes) -> C
                            np.column_stack([group, units, np.ones(len(units), dtype=np.int64)])])  # fmt: skip
     order = np.lexsort((keys[:, 2], keys[:, 1], keys[:, 0]))
     before = np.cumsum(keys[order, 2] == 0) - 1
-    found = np.empty(len(keys), dtype=np.int64)
-    found[order] = before
-    result: Codes = found[len(lows) :]
+    positions = np.empty(len(keys), dtype=np.int64)
+    positions[order] = before
+    result: Codes = positions[len(lows) :]
     return result
 
 
@@ -211,28 +218,28 @@ def _find_rows(distinct: Codes, wanted: Codes) -> Codes:
         return np.full(len(wanted), NOTHING)
     _, inverse = np.unique(np.concatenate([distinct, wanted]), axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
-    place = np.full(int(inverse.max()) + 1, NOTHING)
-    place[inverse[: len(distinct)]] = np.arange(len(distinct))
-    found: Codes = place[inverse[len(distinct) :]]
-    return found
+    position = np.full(int(inverse.max()) + 1, NOTHING)
+    position[inverse[: len(distinct)]] = np.arange(len(distinct))
+    rows: Codes = position[inverse[len(distinct) :]]
+    return rows
 
 
-def _unmatched(shown: Codes, expected: Codes, person: Codes) -> int:
+def _unmatched(codes: Codes, expected: Codes, person: Codes) -> int:
     """Return how many published people have no original person of their own in a largest matching."""
-    _, number = np.unique(np.concatenate([shown, expected]), axis=0, return_inverse=True)
+    _, number = np.unique(np.concatenate([codes, expected]), axis=0, return_inverse=True)
     number = number.reshape(-1)
-    demand = np.bincount(number[: len(shown)], minlength=int(number.max(initial=-1)) + 1)
-    offered = number[len(shown) :]
+    demand = np.bincount(number[: len(codes)], minlength=int(number.max(initial=-1)) + 1)
+    offered = number[len(codes) :]
     wanted = demand[offered] > 0
     offered, owner = offered[wanted], person[wanted]
     times = np.bincount(owner, minlength=int(owner.max(initial=-1)) + 1)
     single = times[owner] == 1
     left = demand - np.minimum(demand, np.bincount(offered[single], minlength=len(demand)))
-    held: dict[int, list[int]] = {}
+    rows_by_key: dict[int, list[int]] = {}
     choices: dict[int, list[int]] = {}
     for who, group in zip(owner[~single].tolist(), offered[~single].tolist(), strict=True):
         choices.setdefault(who, []).append(group)
-    return int(left.sum()) - _assign(choices, left, held)
+    return int(left.sum()) - _assign(choices, left, rows_by_key)
 
 
 def _assign(choices: Mapping[int, list[int]], left: Codes, held: dict[int, list[int]]) -> int:

@@ -92,14 +92,14 @@ class _Labels:
 
     def texts(self, units: Codes, classes: Codes) -> tuple[pa.Array, Codes]:
         """Return the distinct published texts in their order, and which of them each row shows."""
-        found = label_offsets(
+        labels = label_offsets(
             np.concatenate([units, self.ends]),
             np.concatenate([classes, self.classes_of_ends]),
             1,
             self.limits,
             self.unit,
         )
-        return offset_texts(OffsetLabels(found.low[: len(units)], found.high[: len(units)]), self.unit)
+        return offset_texts(OffsetLabels(labels.low[: len(units)], labels.high[: len(units)]), self.unit)
 
 
 def offset_texts(offsets: OffsetLabels, unit: Unit) -> tuple[pa.Array, Codes]:
@@ -108,12 +108,12 @@ def offset_texts(offsets: OffsetLabels, unit: Unit) -> tuple[pa.Array, Codes]:
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
     lows, low = distinct_with_places(offsets.low)
     highs, high = distinct_with_places(offsets.high)
-    words, places = distinct_with_places(low * len(highs) + high)
+    words, inverse = distinct_with_places(low * len(highs) + high)
     texts = pa.array(spell_offsets(lows[words // len(highs)], highs[words % len(highs)], unit), pa.string())
     order = text_order(texts)
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
-    return texts.take(pa.array(order)), ranks[places]
+    return texts.take(pa.array(order)), ranks[inverse]
 
 
 def _publish(
@@ -128,17 +128,17 @@ def _publish(
     owner = part[GROUP].to_numpy().astype(np.int64)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {}
     ranks = [owner - people.start]
-    shown = pa.array(owner - people.start, pa.int32())
-    columns[events.table.person] = pa.DictionaryArray.from_arrays(shown, names.slice(people.start, len(people)))
+    owners = pa.array(owner - people.start, pa.int32())
+    columns[events.table.person] = pa.DictionaryArray.from_arrays(owners, names.slice(people.start, len(people)))
     if labels is not None and events.table.time is not None:
-        texts, places = labels.texts(part[UNITS].to_numpy(), classes[owner])
-        columns[events.table.time.column] = pa.DictionaryArray.from_arrays(pa.array(places, pa.int32()), texts)
-        ranks.append(places)
+        texts, positions = labels.texts(part[UNITS].to_numpy(), classes[owner])
+        columns[events.table.time.column] = pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
+        ranks.append(positions)
     for name in events.names:
         columns[name] = part[name]
     shown_names = sort_columns(events.table, list(columns))
-    ranks += [found for name in shown_names if name in events.names
-              if (found := sort_ranks(part[name], text=False)) is not None]  # fmt: skip
+    ranks += [own_ranks for name in shown_names if name in events.names
+              if (own_ranks := sort_ranks(part[name], text=False)) is not None]  # fmt: skip
     order = pa.array(sorted_rows(ranks, part.num_rows))
     return pa.table({name: columns[name].take(order) for name in shown_names})
 

@@ -44,8 +44,8 @@ class PeopleClasses:
 def text_codes(column: pa.ChunkedArray) -> Codes:
     """Return a number for each distinct text, missing included."""
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode").indices
-    found: Codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    numbers: Codes = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
 
 
 def class_dates(
@@ -95,7 +95,7 @@ def day_ends(table: LinkedTable, name: str, text: str | None, *, star: tuple[int
     span = span_of((text.removesuffix(OR_MISSING),), Kind.DATE, moments=True)
     if span is None or any(end is not None and not isinstance(end, datetime) for end in span[:2]):
         raise InputError(
-            f"a label of column {name!r} of table {table.name!r} is no date, so one calendar cannot be checked",
+            f"a label of column {name!r} of table {table.name!r} is not a date, so one calendar cannot be checked",
             hint='give the column a hierarchy of dates: hierarchy = { dates = ["year", "decade"] }',
             values=[text],
         )
@@ -122,5 +122,5 @@ def dates_of_labels(opened: OpenTables, labels: pa.Table, classes: Codes) -> Cla
         return ClassDates(*(np.full(size, end) for end in (-OPEN, OPEN, -OPEN, OPEN)))
     first = np.zeros(size, dtype=np.int64)
     first[classes] = np.arange(len(classes))
-    shown = {name: pc.take(labels[name], pa.array(first)).to_pylist() for name in dict.fromkeys(names)}
-    return class_dates(policy, shown, anchors_inside=anchors_inside(opened))
+    dates = {name: pc.take(labels[name], pa.array(first)).to_pylist() for name in dict.fromkeys(names)}
+    return class_dates(policy, dates, anchors_inside=anchors_inside(opened))

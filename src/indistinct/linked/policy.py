@@ -5,10 +5,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy import hierarchy_from_json
 from indistinct.job.policy.reading import (
+    CHECK_PATH,
     LARGEST_POLICY,
     at_place,
     check_keys,
@@ -20,9 +20,11 @@ from indistinct.linked.calendar import UNITS
 from indistinct.linked.declared import TELLS, LinkedPolicy, LinkedTable, ListColumn, TimeColumn, TimeRules
 from indistinct.linked.guarantee import parse_linked_model
 from indistinct.settings import LIMIT, NUMBER, TABLE, TEXT, TEXTS, WHOLE, ValueKind, settings_of
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 
 TIME = "time"
+ROLES = ("identifier", "person", "quasi", "sensitive", "insensitive", TIME)
 KNOWN = ValueKind('0, 1, 2, 3 or "all"', lambda value: isinstance(value, int | str) and not isinstance(value, bool))
 TRUE = ValueKind("true or false", lambda value: isinstance(value, bool))
 WINDOW = ValueKind("two dates, or a table with two dates for each table", lambda value: isinstance(value, list | dict))
@@ -40,17 +42,19 @@ OWN_COLUMN_KEYS = ("tells", "list", "knows", "unknown")
 
 def read_linked_policy(path: str | Path) -> LinkedPolicy:
     """Return the policy of several tables in a TOML file; paths in it are relative to the file."""
-    place = Path(path)
+    file = Path(path)
     try:
-        text = read_ordinary(place, most=LARGEST_POLICY).decode("utf-8-sig")
+        text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {file}", hint=CHECK_PATH) from None
     except OSError as error:
-        raise PolicyError(f"cannot read the policy {place}: {error.strerror or 'unreadable'}") from None
+        raise PolicyError(f"cannot read the policy {file}: {error.strerror or 'unreadable'}", hint=CHECK_PATH) from None
     except UnicodeDecodeError:
-        raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
+        raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
     try:
-        return linked_policy_from_toml(text, base=place.parent, name=place.name)
+        return linked_policy_from_toml(text, base=file.parent, name=file.name)
     except PolicyError as error:
-        raise PolicyError(f"{place}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(f"{file}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
 
 
 def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -> LinkedPolicy:
@@ -58,6 +62,8 @@ def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -
     document = parse_toml(text)
     check_keys(document, TOP, "the policy", needed=("tables", "privacy"))
     privacy, output, search = (document.get(key, {}) for key in ("privacy", "output", "algorithm"))
+    _refuse_misplaced(privacy, "[privacy]", {"k": 'write models = ["linked-anonymity:k={}"]'})
+    _refuse_misplaced(output, "[output]", {"path": 'several tables go to a folder: write folder = "{}"'})
     check_keys(privacy, OF_PRIVACY, "[privacy]", needed=("models",))
     check_keys(output, OF_OUTPUT, "[output]")
     check_keys(search, OF_ALGORITHM, "[algorithm]")
@@ -89,13 +95,25 @@ def linked_policy_from_toml(text: str, *, base: Path, name: str | None = None) -
     return policy
 
 
+def _refuse_misplaced(given: Any, place: str, known: Mapping[str, str]) -> None:
+    """Raise for a key that belongs elsewhere; `known` says where, with `{}` for the value."""
+    for key in given if isinstance(given, dict) else ():
+        if key in known:
+            raise PolicyError(f"{place}: unknown key {key!r}", hint=known[key].format(given[key]), unknown=key)
+
+
 def _table(name: str, given: Any, base: Path) -> LinkedTable:
-    place = f"[tables.{name}]"
+    """Parse a table of the policy."""
+    location = f"[tables.{name}]"
     if not isinstance(given, dict):
-        raise PolicyError(f"{place}: expected a table of keys", hint=f'[tables.{name}] with path = "{name}.csv"')
+        raise PolicyError(f"{location}: expected a table of keys", hint=f'[tables.{name}] with path = "{name}.csv"')
+    misplaced = {
+        role: f'a role belongs to a column: write NAME = "{role}" under [tables.{name}.columns]' for role in ROLES
+    }
+    _refuse_misplaced(given, location, misplaced)
     inputs = {key: setting.kind for key, setting in settings_of("input").items() if key not in NOT_OF_A_TABLE}
-    check_keys(given, {**inputs, **OWN_KEYS}, place, needed=("path", "columns"))
-    declared = {column: _column(place, column, each) for column, each in given["columns"].items()}
+    check_keys(given, {**inputs, **OWN_KEYS}, location, needed=("path", "columns"))
+    declared = {column: _column(location, column, each) for column, each in given["columns"].items()}
     plain = {column: each for column, (each, _) in declared.items()}
     document = {
         "input": {key: value for key, value in given.items() if key in inputs},
@@ -105,21 +123,24 @@ def _table(name: str, given: Any, base: Path) -> LinkedTable:
     try:
         policy = policy_from_document(document, base=base)
     except PolicyError as error:
-        raise PolicyError(f"{place} {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(
+            f"{location} {error.message}", hint=error.hint, values=error.values, **error.details
+        ) from None
     if policy.transformations or policy.pseudonyms or policy.input.database is not None:
         raise PolicyError(
-            f"{place}: columns of several tables are not masked, have no pseudonyms of their own and lie in files",
+            f"{location}: columns of several tables are not masked, have no pseudonyms of their own and lie in files",
             hint="leave these keys out; person IDs are published as new random pseudonyms",
         )
     times = [(column, own[TIME]) for column, (_, own) in declared.items() if TIME in own]
     if len(times) > 1:
         raise PolicyError(
-            f"{place}: a table has at most one column with the role time; got {', '.join(name for name, _ in times)}",
+            f"{location}: a table has at most one column with the role time; got "
+            f"{', '.join(name for name, _ in times)}",
             hint='drop the others: role = "identifier"',
         )
     roles = _roles(declared)
     schema = policy.schema.from_roles({column: role for column, role in roles.items() if role is not None})
-    lists = tuple(_list(place, column, own, base) for column, (_, own) in declared.items() if "list" in own)
+    lists = tuple(_list(location, column, own, base) for column, (_, own) in declared.items() if "list" in own)
     return LinkedTable(
         name,
         schema,
@@ -142,7 +163,7 @@ def _roles(declared: Mapping[str, tuple[Any, Mapping[str, Any]]]) -> dict[str, s
     }
 
 
-def _column(place: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
+def _column(location: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
     """Return a column's declaration for the policy of one table, and its keys for several tables."""
     if given == TIME:
         given = {"role": TIME}
@@ -150,7 +171,7 @@ def _column(place: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
         return given, {}
     own = {key: given[key] for key in OWN_COLUMN_KEYS if key in given}
     rest = {key: value for key, value in given.items() if key not in OWN_COLUMN_KEYS}
-    where = f"{place} {name}"
+    where = f"{location} {name}"
     if rest.get("role") == TIME:
         return _time_column(where, name, rest, own)
     if "unknown" in own:
@@ -174,6 +195,7 @@ def _column(place: str, name: str, given: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _time_column(where: str, name: str, rest: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Parse a column with the role time."""
     strange = [key for key in (*rest, *own) if key not in ("role", "hierarchy", "unknown")]
     if strange:
         raise PolicyError(
@@ -197,14 +219,15 @@ def _time_column(where: str, name: str, rest: Mapping[str, Any], own: Mapping[st
     return "insensitive", {TIME: TimeColumn(name, widths, bool(own.get("unknown", False)))}
 
 
-def _list(place: str, column: str, own: Mapping[str, Any], base: Path) -> ListColumn:
+def _list(location: str, column: str, own: Mapping[str, Any], base: Path) -> ListColumn:
     hierarchy = own.get("hierarchy")
-    with at_place(f"{place} {column}"):
+    with at_place(f"{location} {column}"):
         declared = None if hierarchy is None else hierarchy_from_json(hierarchy, base=base)
     return ListColumn(column, own["list"], own["knows"], declared)
 
 
 def _time(given: Mapping[str, Any], tables: tuple[LinkedTable, ...]) -> TimeRules:
+    """Parse the table [time]."""
     check_keys(given, OF_TIME, "[time]", needed=("anchor",))
     if "window" not in given:
         raise PolicyError(
@@ -223,6 +246,7 @@ def _time(given: Mapping[str, Any], tables: tuple[LinkedTable, ...]) -> TimeRule
 
 
 def _days(given: Any) -> tuple[date, date]:
+    """Parse the first and the last day of a window."""
     try:
         first, last = (each if type(each) is date else date.fromisoformat(each) for each in given)
     except (ValueError, TypeError):

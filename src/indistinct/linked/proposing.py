@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from indistinct.budget import Budget
 from indistinct.errors import InputError
 from indistinct.figures import number
 from indistinct.inspection.inspect import inspect
@@ -20,6 +19,7 @@ from indistinct.inspection.value import ColumnProfile, Inspection
 from indistinct.linked.declared import LinkedPolicy, LinkedTable, Tells, TimeColumn, TimeRules
 from indistinct.linked.guarantee import LinkedAnonymity
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import Budget
 from indistinct.tables import Table, open_table
 from indistinct.tables.domain import Kind
 from indistinct.tables.opening import columns_in
@@ -60,8 +60,10 @@ def propose_linked(files: Mapping[str, Path], *, people: str | None = None) -> L
     opened = {name: open_table(path) for name, path in files.items()}
     inspections = {name: inspect(table) for name, table in opened.items()}
     tables = {
-        name: table if inspections[name].reading == table.reading else open_table(files[name], reading=found.reading)
-        for (name, table), found in zip(opened.items(), inspections.values(), strict=True)
+        name: table
+        if inspections[name].reading == table.reading
+        else open_table(files[name], reading=inspection.reading)
+        for (name, table), inspection in zip(opened.items(), inspections.values(), strict=True)
     }
     people, persons = find_people(tables, people=people)
     first = _propose_people(people, persons[people], inspections[people], files[people])
@@ -119,8 +121,8 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
     The people table has a column without two equal values, in which those of a column of another table are. Of several
     such tables the one with most links is taken, then with most links by columns of the same name, then the smallest.
     """
-    found: dict[tuple[int, int, int, int], tuple[str, dict[str, str]]] = {}
-    for place, (name, table) in enumerate(tables.items()):
+    candidates: dict[tuple[int, int, int, int], tuple[str, dict[str, str]]] = {}
+    for index, (name, table) in enumerate(tables.items()):
         for column in table.columns if people in (None, name) else ():
             ids = _distinct(table.data[column])
             if table.data[column].null_count or pa.types.is_floating(ids.type) or len(ids) < table.rows:
@@ -128,8 +130,8 @@ def find_people(tables: Mapping[str, Table], *, people: str | None = None) -> tu
             links = {other: _link(column, ids, each) for other, each in tables.items() if other != name}
             persons = {name: column, **{other: each for other, each in links.items() if each is not None}}
             alike = sum(each == column for each in persons.values())
-            found[(-len(persons), -alike, table.rows, place)] = name, persons
-    best = found[min(found)] if found else ("", {})
+            candidates[(-len(persons), -alike, table.rows, index)] = name, persons
+    best = candidates[min(candidates)] if candidates else ("", {})
     if len(best[1]) < 2:
         raise InputError(
             f"no table of {', '.join(tables)} has one row a person, and another one its person IDs",
@@ -160,21 +162,22 @@ def _holds(column: pa.ChunkedArray, ids: pa.Array, *, alike: bool) -> bool:
     return known >= (1 - MAX_SHARE_OF_STRANGERS) * len(values) > 0 and (alike or not few)
 
 
-def _propose_people(name: str, person: str, found: Inspection, path: Path) -> LinkedTable:
+def _propose_people(name: str, person: str, inspection: Inspection, path: Path) -> LinkedTable:
     """Return the people table: dates without gaps are quasi-identifiers, dates with gaps are dropped."""
-    roles = {each.name: _role_of_people(each, person) for each in found.columns}
+    roles = {each.name: _role_of_people(each, person) for each in inspection.columns}
     tells: dict[str, Tells] = {
         each.name: "birth"
-        for each in found.columns
+        for each in inspection.columns
         if each.kind is Kind.DATE and roles[each.name] is Role.QUASI and meets(words_of(each.name), BIRTH)
     }
-    offered = starter_policy(found, path, path.parent, reading=found.reading).hierarchies
+    offered = starter_policy(inspection, path, path.parent, reading=inspection.reading).hierarchies
     hierarchies = {each: hierarchy for each, hierarchy in offered.items() if roles[each] is Role.QUASI}
     schema = Schema.from_roles(roles)
-    return LinkedTable(name, schema, Path(path.name), found.reading, hierarchies, people=True, tells=tells)
+    return LinkedTable(name, schema, Path(path.name), inspection.reading, hierarchies, people=True, tells=tells)
 
 
 def _role_of_people(column: ColumnProfile, person: str) -> Role:
+    """Return the suggested role of a column of the people table."""
     if column.name == person:
         return Role.PERSON
     if column.kind is Kind.DATE:
@@ -183,21 +186,23 @@ def _role_of_people(column: ColumnProfile, person: str) -> Role:
     return Role.IDENTIFIER if column.role is Role.PERSON else column.role
 
 
-def _anchor(people: LinkedTable, found: Inspection) -> str | None:
+def _anchor(people: LinkedTable, inspection: Inspection) -> str | None:
     """Return the date since which times are counted: one that is no birth where there is one."""
-    dates = [each.name for each in found.columns if each.kind is Kind.DATE and each.name in people.schema.quasi]
+    dates = [each.name for each in inspection.columns if each.kind is Kind.DATE and each.name in people.schema.quasi]
     return min(dates, key=lambda name: name in people.tells, default=None)
 
 
-def _propose_events(name: str, person: str, found: Inspection, path: Path, *, timed: bool) -> LinkedTable:
+def _propose_events(name: str, person: str, inspection: Inspection, path: Path, *, timed: bool) -> LinkedTable:
     """Return an event table: its first date is the time, where times can be counted; other dates are dropped."""
-    dates = [each.name for each in found.columns if each.kind is Kind.DATE]
-    time = next((each for each in dates if timed and not _gaps(found, each)), None)
-    roles = {each.name: _role_of_event(each, person) for each in found.columns if each.name != time}
+    dates = [each.name for each in inspection.columns if each.kind is Kind.DATE]
+    time = next((each for each in dates if timed and not _gaps(inspection, each)), None)
+    roles = {each.name: _role_of_event(each, person) for each in inspection.columns if each.name != time}
     schema = Schema.from_roles(roles)
     time_column = None if time is None else TimeColumn(time)
     counted = bool(schema.quasi) or time_column is not None
-    return LinkedTable(name, schema, Path(path.name), found.reading, knows=0 if counted else None, time=time_column)
+    return LinkedTable(
+        name, schema, Path(path.name), inspection.reading, knows=0 if counted else None, time=time_column
+    )
 
 
 def _role_of_event(column: ColumnProfile, person: str) -> Role:
@@ -209,8 +214,9 @@ def _role_of_event(column: ColumnProfile, person: str) -> Role:
     return Role.QUASI if column.role is Role.SENSITIVE and column.kind is Kind.TEXT else column.role
 
 
-def _gaps(found: Inspection, name: str) -> bool:
-    return next(bool(each.missing) for each in found.columns if each.name == name)
+def _gaps(inspection: Inspection, name: str) -> bool:
+    """Return whether a column has missing values."""
+    return next(bool(each.missing) for each in inspection.columns if each.name == name)
 
 
 def _window(columns: list[pa.ChunkedArray]) -> tuple[date, date]:
@@ -222,11 +228,11 @@ def _window(columns: list[pa.ChunkedArray]) -> tuple[date, date]:
 def _reasons(policy: LinkedPolicy, persons: Mapping[str, str], tables: Mapping[str, Table]) -> tuple[str, ...]:
     """Return why the policy is proposed, in sentences."""
     people = policy.people.name
-    found = [f"{people} has one row a person: no two rows have the same {persons[people]}"]
+    reasons = [f"{people} has one row a person: no two rows have the same {persons[people]}"]
     for name in persons:
         if name != people:
             rows = round(tables[name].rows / max(tables[people].rows, 1), 1)
-            found.append(f"{name} is linked by {persons[name]}: {number(rows)} rows a person")
+            reasons.append(f"{name} is linked by {persons[name]}: {number(rows)} rows a person")
     if policy.time is not None:
-        found.append(f"times are published as {policy.time.unit} since {policy.time.anchor}")
-    return tuple(found)
+        reasons.append(f"times are published as {policy.time.unit} since {policy.time.anchor}")
+    return tuple(reasons)

@@ -13,7 +13,6 @@ from indistinct import __version__
 from indistinct.algorithms.base import Algorithm, Progress
 from indistinct.algorithms.partition.mondrian import Mondrian
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import DEFAULT_MEMORY, chosen_engine
 from indistinct.errors import MissingExtraError, ParameterError, SchemaError, VerificationError, did_you_mean
 from indistinct.figures import percent
@@ -56,6 +55,7 @@ from indistinct.release.writing.formats import publishable
 from indistinct.release.writing.places import Place
 from indistinct.release.writing.staging import Staged, filled, publish, stage, staging
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 
 ENGINES = ("auto", "memory", "duckdb")
 LOSS_DIGITS = 2
@@ -174,7 +174,7 @@ def run(
 
 
 def refuse_options(**given: Any) -> None:
-    """Raise for an option that several tables do not have."""
+    """Raise if an option is given that releases of several tables do not have."""
     for name, value in given.items():
         if value is not None:
             raise ParameterError(
@@ -185,7 +185,7 @@ def refuse_options(**given: Any) -> None:
 def memory_of_stored(
     policy: LinkedPolicy, sources: Mapping[str, Any] | None, engine: str, memory: str | int | None
 ) -> int | None:
-    """Return how much memory tables on disk may take, or None where all event tables are read into memory.
+    """Return the memory for tables on disk, None where all event tables are read into memory.
 
     `auto` leaves them on disk where one of them is too large for memory, as it does for a single table.
     """
@@ -327,7 +327,7 @@ def anonymize_tables(
 def _same_names(
     tables: Mapping[str, Any], schemas: Mapping[str, Schema], people: str, knows: Mapping[str, Known]
 ) -> list[str]:
-    """Return the names of the tables; raise where roles, people or knowledge speak of other ones."""
+    """Return the names of the tables; raise if roles, people or knowledge name other tables."""
     for name in (*tables, *schemas, people, *knows):
         if name not in tables or name not in schemas:
             raise SchemaError(
@@ -450,8 +450,9 @@ def _certificate(
     files: Mapping[str, tuple[str, str]],
     verdict: LinkedVerdict,
 ) -> LinkedCertificate:
-    policy, found = opened.policy, verdict.judgement
-    if found is None:
+    """Build the certificate of a release."""
+    policy, judgement = opened.policy, verdict.judgement
+    if judgement is None:
         raise AssertionError("tables that are satisfied were counted")
     dropped, declared = opened.size - verdict.people, declared_knowledge(policy)
     labels = labels_of_people(policy, tables[policy.people.name])
@@ -459,8 +460,8 @@ def _certificate(
         version=__version__,
         model=policy.model.spec(),
         holds=verdict.holds,
-        smallest_group=found.k,
-        largest_share=found.largest_share,
+        smallest_group=judgement.k,
+        largest_share=judgement.largest_share,
         people=verdict.people,
         tables={
             table.name: _entry(opened, solution, table, verdict.rows[table.name], files.get(table.name, ("", "")))
@@ -491,6 +492,7 @@ def _deletion_warnings(opened: OpenTables, solution: LinkedSolution) -> list[str
 def _entry(
     opened: OpenTables, solution: LinkedSolution, table: LinkedTable, rows: int, file: tuple[str, str]
 ) -> TableEntry:
+    """Build the entry of a table in the certificate."""
     policy = opened.policy
     roles = declared_roles(table)
     if table.people:
@@ -499,12 +501,12 @@ def _entry(
         }
         return TableEntry(file[0], file[1], rows, table.person, people=True, roles=roles, levels=lists)
     own = opened.events_of(table)
-    found = solution.totals.get(table.name)
+    totals = solution.totals.get(table.name)
     lost = own.rows - rows
     time = declared_time(policy, table)
     if time is not None and table.time is not None and policy.time is not None:
         widths = table.time.levels(policy.time.unit)
-        time["width"] = 1 if found is None or table.time.unknown else widths[found.levels[-1]]
+        time["width"] = 1 if totals is None or table.time.unknown else widths[totals.levels[-1]]
     return TableEntry(
         file[0],
         file[1],
@@ -514,13 +516,13 @@ def _entry(
         original_rows=None if hide_small(lost) is None else own.rows,
         suppressed_rows=hide_small(lost),
         roles=roles,
-        levels=_levels(own, found),
+        levels=_levels(own, totals),
         time=time,
     )
 
 
-def _levels(own: OpenEvents | StoredEvents | PassedEvents, found: TableTotals | None) -> dict[str, int]:
+def _levels(own: OpenEvents | StoredEvents | PassedEvents, totals: TableTotals | None) -> dict[str, int]:
     """Return the level of each generalized column of an event table."""
-    if found is None or isinstance(own, PassedEvents):
+    if totals is None or isinstance(own, PassedEvents):
         return {}
-    return {column.name: level for column, level in zip(own.quasi, found.levels, strict=False)}
+    return {column.name: level for column, level in zip(own.quasi, totals.levels, strict=False)}

@@ -102,6 +102,7 @@ def verdict_of_tables(verified: LinkedVerdict, attack: LinkedOutcome | None = No
 
 
 def _beginning(policy: LinkedPolicy, verdict: LinkedVerdict, judged: Verdict) -> Section:
+    """Return the first section of the report: verdict and known rows."""
     known = [
         f"all rows of {name}" if rows == ALL else f"{plural(int(rows), 'row')} of {name}"
         for name, rows in policy.knowledge.tables.items()
@@ -127,23 +128,25 @@ def _drawn(drawn: str) -> tuple[Block, ...]:
     return (Picture("Share of people below k", "the figures are in the table that follows", drawn),)
 
 
-def _risks(found: LinkedAssessment) -> Grid:
-    document = JsonValues("assess", found.to_json())
+def _risks(assessment: LinkedAssessment) -> Grid:
+    """Return the table of risks."""
+    document = JsonValues("assess", assessment.to_json())
     rows = [
         (
             risk.table,
             str(risk.known),
             "yes" if risk.people_columns else "no",
-            document.figure("risks", place, "share", words=percent, absent="too many to count"),
+            document.figure("risks", index, "share", words=percent, absent="too many to count"),
         )
-        for place, risk in enumerate(found.risks)
+        for index, risk in enumerate(assessment.risks)
     ]
-    headings = ("table", "known rows", "people columns known", f"people below {found.k}")
+    headings = ("table", "known rows", "people columns known", f"people below {assessment.k}")
     return grid("", headings, rows, right=headings[-1:], most=len(rows))
 
 
-def _outcome(found: LinkedOutcome) -> Grid:
-    document = JsonValues("attack", found.to_json())
+def _outcome(outcome: LinkedOutcome) -> Grid:
+    """Return the table of the attack's outcome."""
+    document = JsonValues("attack", outcome.to_json())
     shares = ("risk", "baseline", "control")
     rows = [
         (words, document.figure(name, words=percent) if name in shares else document.figure(name))
@@ -152,16 +155,17 @@ def _outcome(found: LinkedOutcome) -> Grid:
     return grid("", ("figure", "value"), rows, right=("value",))
 
 
-def _costs(found: LinkedMeasurements) -> Grid:
-    document = JsonValues("measure", found.to_json())
+def _costs(measurements: LinkedMeasurements) -> Grid:
+    """Return the table of information loss."""
+    document = JsonValues("measure", measurements.to_json())
     rows = [
         (
             each.table,
-            document.figure("tables", place, "rows"),
-            document.figure("tables", place, "deleted", words=percent),
-            document.figure("tables", place, "loss"),
+            document.figure("tables", index, "rows"),
+            document.figure("tables", index, "deleted", words=percent),
+            document.figure("tables", index, "loss"),
         )
-        for place, each in enumerate(found.tables)
+        for index, each in enumerate(measurements.tables)
     ]
     headings = ("table", "rows", "deleted", "loss")
     return grid("", headings, rows, right=headings[1:], most=len(rows))

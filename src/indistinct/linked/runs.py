@@ -29,13 +29,13 @@ def rows_of_each_class(classes: PeopleClasses, counts: Codes) -> Codes:
 
 def class_of_each_person(opened: OpenTables, classes: PeopleClasses) -> Codes:
     """Return the class of each original person, -1 for one who is suppressed."""
-    found = np.full(opened.size, -1, dtype=np.int64)
-    found[classes.kept] = classes.classes
-    return found
+    class_ids = np.full(opened.size, -1, dtype=np.int64)
+    class_ids[classes.kept] = classes.classes
+    return class_ids
 
 
 def bounds_of_runs(rows: Codes, memory: int) -> PartitionBounds:
-    """Return where runs of classes with some numbers of rows are cut, so that each takes about so much memory."""
+    """Divide classes into runs that take about `memory` bytes each, by their numbers of rows."""
     return PartitionBounds.of(starts_of(rows), max(memory // BYTES_OF_ROW, 1), divisible=False)
 
 
@@ -46,11 +46,11 @@ def rows_of_classes(opened: OpenTables, classes: PeopleClasses, chosen: Codes | 
     inside = class_of_each_person(opened, classes) >= 0
     if chosen is not None:
         inside[classes.kept] = chosen[classes.classes]
-    found = []
+    tables = []
     for events in opened.stored:
         blocks = [block.filter(pa.array(inside[block[PERSON].to_numpy()])) for block in events.blocks(events.sensitive)]
-        found.append(events.load(pa.concat_tables(blocks)))
-    return (*found, *opened.events)
+        tables.append(events.load(pa.concat_tables(blocks)))
+    return (*tables, *opened.events)
 
 
 def class_runs(opened: OpenTables, classes: PeopleClasses, *, data: bool) -> Iterator[Sequence[OpenEvents]]:

@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from indistinct.budget import Budget
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
 from indistinct.evaluation.measure.measure import measure
 from indistinct.job.publishing import anonymize
@@ -30,6 +29,7 @@ from indistinct.machine.arrays import Codes, Floats
 from indistinct.models import AlphaK, KAnonymity, Model
 from indistinct.models.registry import all_of
 from indistinct.schema import Schema
+from indistinct.suppression_limit import Budget
 
 LOG = logging.getLogger("indistinct.linked")
 SAMPLED_ROWS = 20_000
@@ -150,15 +150,15 @@ def search_linked(opened: OpenTables, *, progress: Progress | None = None) -> Li
     policy = opened.policy
     solutions: list[LinkedSolution] = []
     budget = policy.suppression.allows(opened.size, "people")
-    for place, times in enumerate(LARGER_K):
+    for index, times in enumerate(LARGER_K):
         classes = classes_of_people(opened, times * policy.model.k, budget)
         if classes is not None and not any(_same_classes(classes, other.people) for other in solutions):
-            search = _LinkedSearch(opened, progress=_part_of(progress, place, len(LARGER_K)))
+            search = _LinkedSearch(opened, progress=_part_of(progress, index, len(LARGER_K)))
             solution = _best_of(search, classes)
             if solution is not None:
                 solutions.append(solution)
         if progress is not None:
-            progress((place + 1) / (len(LARGER_K) + 1))
+            progress((index + 1) / (len(LARGER_K) + 1))
     if not solutions:
         raise InfeasibleError(
             f"no release of the people table satisfies {policy.model.spec()} within the suppression limit of "
@@ -185,11 +185,12 @@ def _same_classes(one: PeopleClasses, other: PeopleClasses) -> bool:
     return one.labels.equals(other.labels) and np.array_equal(one.kept, other.kept)
 
 
-def _part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
-    return None if progress is None else lambda share: progress((place + share) / (parts + 1))
+def _part_of(progress: Progress | None, index: int, parts: int) -> Progress | None:
+    return None if progress is None else lambda share: progress((index + share) / (parts + 1))
 
 
 def _shares(opened: OpenTables, solution: LinkedSolution) -> dict[str, float]:
+    """Return the share of deleted rows of each event table."""
     return {
         events.name: solution.totals[events.name].deleted / max(events.rows, 1)
         for events in opened.judged
@@ -260,6 +261,7 @@ def solved_runs(
 
 
 def _zero(node: Node) -> Node:
+    """Return the node of the finest levels."""
     return tuple(tuple(0 for _ in levels) for levels in node)
 
 
@@ -287,6 +289,7 @@ def _descend(search: _LinkedSearch, classes: PeopleClasses, sample: Sequence[_Pa
 
 
 def _neighbours(node: Node, sample: Sequence[_Part], down: bool) -> Iterator[Node]:
+    """Yield the nodes one level finer (`down`) or coarser."""
     counted = [part for part in sample if _is_counted(part.events)]
     for i, part in enumerate(counted):
         for j, height in enumerate(_heights(part)):
@@ -373,7 +376,7 @@ def _sampled_classes(opened: OpenTables, classes: PeopleClasses) -> Codes | None
 def _solve(
     opened: OpenTables, classes: PeopleClasses, parts: Sequence[_Part], node: Node
 ) -> dict[str, LinkedRows] | None:
-    """Return what a node publishes: labels, one calendar, and what is suppressed; None where nothing helps."""
+    """Return the labels, calendar and suppressed rows of a node; None if the model cannot be satisfied."""
     unit: Unit = "days" if opened.policy.time is None else opened.policy.time.unit
     levels = iter(node)
     labelled: dict[str, tuple[_Part, Codes, OffsetLabels | None, tuple[int, ...], Floats]] = {}
@@ -395,9 +398,9 @@ def _solve(
     rows = {}
     for name, (part, _, offsets, own, loss) in labelled.items():
         kept = np.flatnonzero(~gone[name]) if name in gone else np.arange(len(part.rows))
-        shown = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
+        labels = None if offsets is None else OffsetLabels(offsets.low[kept], offsets.high[kept])
         lost = len(part.rows) - len(kept)
-        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, shown, float(loss[kept].sum()), lost)
+        rows[name] = LinkedRows(part.rows[kept], part.person[kept], own, labels, float(loss[kept].sum()), lost)
     return rows
 
 
@@ -438,6 +441,7 @@ def _label_rows(
 
 
 def _pack(label: Codes, size: int, number: Codes, more: int) -> tuple[Codes, int]:
+    """Combine two codes to one; codes are renumbered before they overflow."""
     if size * more >= 1 << 62:
         distinct, label = np.unique(label, return_inverse=True)
         size = len(distinct)

@@ -46,10 +46,10 @@ class Stream:
 
 def open_stream(source: Any, reading: Reading, *, memory: int = STREAM_MEMORY) -> Stream:
     """Return a table at a path or in a frame as a stream."""
-    place, how = settle_snapshot(source, reading)
-    if find_spec("duckdb") is not None and is_read_in_place(place):
+    snapshot, how = settle_snapshot(source, reading)
+    if find_spec("duckdb") is not None and is_read_in_place(snapshot):
         with named_as_given():
-            table = open_duck(place, how, memory=memory)
+            table = open_duck(snapshot, how, memory=memory)
         if table is not None:
             return Stream(
                 table.arrow, table.rows, lambda names: table.batches(list(names), size=BLOCK_ROWS), table.stamps
@@ -77,10 +77,10 @@ class DateEvidence:
     def add(self, block: pa.Table) -> None:
         """Add some rows."""
         for name in list(self.possible):
-            found = _dates_in(block[name])
-            if found is None:
+            dates = _dates_in(block[name])
+            if dates is None:
                 continue
-            if found:
+            if dates:
                 self.possible[name] = True
             else:
                 del self.possible[name]
@@ -112,7 +112,7 @@ class KeyEvidence:
     is_key: bool = True
 
     def add(self, column: pa.ChunkedArray, person: Codes) -> None:
-        """Add some rows."""
+        """Add the key columns and persons of a block of rows."""
         if not self.is_key:
             return
         try:
@@ -128,6 +128,7 @@ class KeyEvidence:
             self._reduce()
 
     def _reduce(self) -> None:
+        """Remove repeated pairs of value and person, and check whether a value has several persons."""
         if not self.pairs or not self.is_key:
             return
         distinct = pa.concat_tables(self.pairs).group_by(["value", "person"]).aggregate([])
@@ -223,6 +224,7 @@ class RowFile:
         return Stream(self.schema, self.rows, self._read)
 
     def _read(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield some columns of the stored rows."""
         if self.schema is None:
             raise AssertionError("rows are read after some were added")
         options = pa.ipc.IpcReadOptions(included_fields=sorted(self.schema.get_field_index(name) for name in names))

@@ -69,7 +69,7 @@ def suppressed_rows(
     knowledge: KnownRows,
     model: LinkedAnonymity,
 ) -> dict[str, Codes] | None:
-    """Return which rows of each table are deleted so that the model holds; None if the classes alone violate it.
+    """Return the rows of each table to delete so that the model holds; None if the classes alone violate it.
 
     `classes` has the class of each person, and `own_values` the sensitive values of the people table, a column each.
     """
@@ -78,11 +78,11 @@ def suppressed_rows(
     alive = np.ones(len(cells.cell_class), dtype=bool)
     size = 0
     while size <= knowledge.rows:
-        found = _violations(cells, alive, known, knowledge, model, size)
-        if not len(found):
+        violations = _violations(cells, alive, known, knowledge, model, size)
+        if not len(violations):
             size += 1
             continue
-        chosen = _choose(cells, alive, known, found)
+        chosen = _choose(cells, alive, known, violations)
         if not chosen.any():
             return None
         alive &= ~chosen
@@ -94,6 +94,7 @@ def suppressed_rows(
 
 
 def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -> dict[str, Codes]:
+    """Return which rows of each table are deleted."""
     dead = ~alive[cells.cell]
     return {
         name: dead[first : first + len(rows.person)]
@@ -104,6 +105,7 @@ def _rows_of(cells: LabelCells, alive: Codes, tables: Mapping[str, LabelRows]) -
 def _cells(
     classes: Codes, tables: Mapping[str, LabelRows], own_values: Sequence[Codes], model: LinkedAnonymity
 ) -> LabelCells:
+    """Group the rows of all tables to cells: class and label."""
     person = np.concatenate([np.zeros(0, dtype=np.int64), *(rows.person for rows in tables.values())])
     sizes = [int(rows.label.max(initial=-1)) + 1 for rows in tables.values()]
     offsets = starts_of(sizes)
@@ -158,28 +160,29 @@ def _violations(
     """Return the groups of sets of `size` tokens that violate the model."""
     parts = _parts(cells, alive, known)
     part_order = np.argsort(parts, kind="stable")
-    place = np.empty(cells.people, dtype=np.int64)
-    place[part_order] = np.arange(cells.people)
-    lists = _value_lists(cells, alive, parts, place, model)
+    position = np.empty(cells.people, dtype=np.int64)
+    position[part_order] = np.arange(cells.people)
+    lists = _value_lists(cells, alive, parts, position, model)
     if size == 0:
         sizes = np.bincount(parts)
         class_of = np.zeros(len(sizes), dtype=np.int64)
         class_of[parts] = cells.classes
         group, value = _judge_groups(parts[part_order], np.arange(cells.people), lists, model)
         return Violations(class_of[group], np.full((len(group), 3), -1), value)
-    tokens = _tokens(cells, alive, parts, place, known, knowledge)
-    found = [
+    tokens = _tokens(cells, alive, parts, position, known, knowledge)
+    groups = [
         _violations_of_run(cells, tokens, first, last, lists, knowledge, known, model, size)
         for first, last in _runs(tokens, parts[part_order], knowledge.rows)
     ]
-    if not found:
+    if not groups:
         return Violations(np.zeros(0, np.int64), np.zeros((0, 3), np.int64), np.zeros(0, np.int64))
     return Violations(
-        *(np.concatenate([getattr(each, name) for each in found]) for name in ("classes", "sets", "value"))
+        *(np.concatenate([getattr(each, name) for each in groups]) for name in ("classes", "sets", "value"))
     )
 
 
 def _parts(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
+    """Divide classes by the rows of completely known tables."""
     columns = [cells.classes]
     live = alive[cells.cell]
     for number, each in enumerate(known):
@@ -201,19 +204,20 @@ class _Tokens:
 
 
 def _tokens(
-    cells: LabelCells, alive: Codes, parts: Codes, place: Codes, known: Sequence[object], knowledge: KnownRows
+    cells: LabelCells, alive: Codes, parts: Codes, position: Codes, known: Sequence[object], knowledge: KnownRows
 ) -> _Tokens:
+    """Return the rows that an attacker may know as tokens of each person."""
     limits = np.array([0 if each == ALL else each for each in known], dtype=np.int64)
     most = np.minimum(limits, knowledge.rows)
     live = alive[cells.cell] & (most[cells.cell_table[cells.cell]] > 0)
     width = len(cells.cell_class) + 1
-    pairs, counts = np.unique(place[cells.person[live]] * width + cells.cell[live], return_counts=True)
+    pairs, counts = np.unique(position[cells.person[live]] * width + cells.cell[live], return_counts=True)
     counts = np.minimum(counts, most[cells.cell_table[pairs % width]])
     at = np.repeat(pairs, counts)
     weight = run_entries(np.ones(len(pairs), dtype=np.int64), counts)
     person, cell = at // width, at % width
     part = np.empty(cells.people, dtype=np.int64)
-    part[place] = parts
+    part[position] = parts
     token = np.unique((part[person] * width + cell) * 4 + weight, return_inverse=True)[1]
     return _Tokens(starts_of(np.bincount(person, minlength=cells.people)), token, cell, weight, cells.cell_table[cell])
 
@@ -243,6 +247,7 @@ def _violations_of_run(
     model: LinkedAnonymity,
     size: int,
 ) -> Violations:
+    """Return the combinations of known rows with fewer than k people in a run of people."""
     low, high = int(tokens.starts[first]), int(tokens.starts[last])
     distinct, token = np.unique(tokens.token[low:high], return_inverse=True)
     cell_of = np.zeros(len(distinct), dtype=np.int64)
@@ -287,17 +292,17 @@ class _ValueLists:
     values: Codes
 
 
-def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, place: Codes, model: LinkedAnonymity) -> _ValueLists:
+def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, position: Codes, model: LinkedAnonymity) -> _ValueLists:
     """Return the values in remaining rows that can be too frequent among k people."""
     cell, person, value = cells.carriers
     if model.ratio is None or not len(cell):
         return _ValueLists(np.zeros(cells.people + 1, np.int64), np.zeros(0, np.int64))
-    shown = (cell < 0) | _are_alive(alive, cell)
+    alive_values = (cell < 0) | _are_alive(alive, cell)
     width = int(value.max()) + 1
-    pairs = np.unique(place[person[shown]] * width + value[shown])
+    pairs = np.unique(position[person[alive_values]] * width + value[alive_values])
     owner, own = pairs // width, pairs % width
     part = np.empty(cells.people, dtype=np.int64)
-    part[place] = parts
+    part[position] = parts
     _, inverse, counts = np.unique(part[owner] * width + own, return_inverse=True, return_counts=True)
     kept = counts[inverse] * model.ratio[0] > model.k * model.ratio[1]
     return _ValueLists(starts_of(np.bincount(owner[kept], minlength=cells.people)), own[kept])
@@ -315,15 +320,15 @@ def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: Linked
     if model.ratio is None or not len(lists.values):
         return small, np.full(len(small), -1)
     counts = np.diff(lists.starts)[person]
-    shown = lists.values[run_entries(lists.starts[:-1][person], counts)]
+    values = lists.values[run_entries(lists.starts[:-1][person], counts)]
     width = int(lists.values.max()) + 1
-    pairs, times = np.unique(np.repeat(group, counts) * width + shown, return_counts=True)
+    pairs, times = np.unique(np.repeat(group, counts) * width + values, return_counts=True)
     frequent = times * model.ratio[0] > sizes[pairs // width] * model.ratio[1]
     wrong = pairs[frequent]
     return np.concatenate([small, wrong // width]), np.concatenate([np.full(len(small), -1), wrong % width])
 
 
-def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Violations) -> Codes:
+def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], violations: Violations) -> Codes:
     """Return the cells to suppress: all that meet the violations of a class.
 
     With completely known tables, the best few.
@@ -331,16 +336,16 @@ def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Vio
     What a deleted label of such a table does to the groups is counted again before many more follow.
     """
     if ALL not in known:
-        return _meet(cells, alive, found)
+        return _meet(cells, alive, violations)
     chosen = np.zeros(len(alive), dtype=bool)
     votes = np.zeros(len(alive), dtype=np.int64)
-    for column in range(found.sets.shape[1]):
-        named = found.sets[:, column]
+    for column in range(violations.sets.shape[1]):
+        named = violations.sets[:, column]
         np.add.at(votes, named[named >= 0], 1)
-    groups = np.bincount(found.classes, minlength=int(cells.classes.max(initial=0)) + 1)
+    groups = np.bincount(violations.classes, minlength=int(cells.classes.max(initial=0)) + 1)
     differing = _differing(cells, alive, known)
     votes[differing] += groups[cells.cell_class[differing]]
-    value, cell, times = _carriers_of_frequent(cells, alive, found)[:3]
+    value, cell, times = _carriers_of_frequent(cells, alive, violations)[:3]
     np.add.at(votes, cell, times[value])
     votes[~alive] = 0
     voted = np.flatnonzero(votes)
@@ -351,18 +356,18 @@ def _choose(cells: LabelCells, alive: Codes, known: Sequence[object], found: Vio
     return chosen
 
 
-def _carriers_of_frequent(cells: LabelCells, alive: Codes, found: Violations) -> tuple[Codes, Codes, Codes, Codes]:
+def _carriers_of_frequent(cells: LabelCells, alive: Codes, violations: Violations) -> tuple[Codes, Codes, Codes, Codes]:
     """Return pairs of a frequent value and a cell that carries it, violations by value, and each violation's value.
 
     A frequent value is one of a class, and has a number of its own; a violation without one has -1.
     """
     cell, _, value = cells.carriers
-    frequent = found.value >= 0
+    frequent = violations.value >= 0
     width = int(value.max(initial=0)) + 1
     wanted, number, times = np.unique(
-        found.classes[frequent] * width + found.value[frequent], return_inverse=True, return_counts=True
+        violations.classes[frequent] * width + violations.value[frequent], return_inverse=True, return_counts=True
     )
-    own = np.full(len(found), -1, dtype=np.int64)
+    own = np.full(len(violations), -1, dtype=np.int64)
     own[frequent] = number
     live = _are_alive(alive, cell)
     words = cells.cell_class[cell[live]] * width + value[live]
@@ -373,15 +378,15 @@ def _carriers_of_frequent(cells: LabelCells, alive: Codes, found: Violations) ->
     return pairs // len(alive), pairs % len(alive), times, own
 
 
-def _meet(cells: LabelCells, alive: Codes, found: Violations) -> Codes:
+def _meet(cells: LabelCells, alive: Codes, violations: Violations) -> Codes:
     """Return cells that meet all violations of each class."""
     chosen = np.zeros(len(alive), dtype=bool)
-    value, cell, times, own = _carriers_of_frequent(cells, alive, found)
-    order = np.argsort(found.classes, kind="stable")
-    starts = np.append(np.flatnonzero(np.diff(found.classes[order], prepend=-1)), len(order))
+    value, cell, times, own = _carriers_of_frequent(cells, alive, violations)
+    order = np.argsort(violations.classes, kind="stable")
+    starts = np.append(np.flatnonzero(np.diff(violations.classes[order], prepend=-1)), len(order))
     by_cell = np.argsort(cell, kind="stable")
     meet_violations(
-        found.sets[order],
+        violations.sets[order],
         own[order],
         starts,
         cells.rows,
@@ -395,7 +400,7 @@ def _meet(cells: LabelCells, alive: Codes, found: Violations) -> Codes:
 
 
 def _differing(cells: LabelCells, alive: Codes, known: Sequence[object]) -> Codes:
-    """Return the cells of tables that are known whole whose counts differ among the people of their class."""
+    """Return the cells of completely known tables with counts that differ among the people of a class."""
     whole = np.array([each == ALL for each in known], dtype=bool)
     live = alive[cells.cell] & whole[cells.cell_table[cells.cell]]
     width = len(alive)

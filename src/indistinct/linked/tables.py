@@ -90,6 +90,7 @@ def _stored_rows(events: StoredEvents, waiting: Partitions, names: pa.Array) -> 
 def _people_table(
     opened: OpenTables, solution: LinkedSolution, names: pa.Array, members: Mapping[str, list[list[str]]]
 ) -> pa.Table:
+    """Return the published people table."""
     table, kept = opened.policy.people, pa.array(solution.people.kept)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {table.person: names}
     for name in table.schema.quasi:
@@ -135,5 +136,5 @@ def sort_rows(table: LinkedTable, data: pa.Table) -> pa.Table:
     """Return rows sorted by person, labels and other values; rows that differ in none of these are shuffled."""
     names = sort_columns(table, data.column_names)
     labels = {table.person, *table.schema.quasi} | (set() if table.time is None else {table.time.column})
-    ranks = [found for name in names if (found := sort_ranks(data[name], text=name in labels)) is not None]
+    ranks = [ranked for name in names if (ranked := sort_ranks(data[name], text=name in labels)) is not None]
     return data.take(pa.array(sorted_rows(ranks, data.num_rows))).select(names)

@@ -63,14 +63,14 @@ class LinkedVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return the verdict as plain JSON values."""
-        found = self.judgement
+        judgement = self.judgement
         return {
             "holds": self.holds,
             "checks": [{"name": each.name, "holds": each.holds, "words": each.words} for each in self.checks],
             "people": self.people,
             "rows": dict(self.rows),
-            "achieved": {} if found is None else {"k": found.k, "largest_share": found.largest_share},
-            "violations": None if found is None else found.violations + found.too_frequent,
+            "achieved": {} if judgement is None else {"k": judgement.k, "largest_share": judgement.largest_share},
+            "violations": None if judgement is None else judgement.violations + judgement.too_frequent,
         }
 
 
@@ -91,16 +91,16 @@ def verify_tables(
     if not all(check.holds for check in checks):
         return LinkedVerdict(tuple(checks), None, len(ids), rows)
     people, problem = people_of(policy, tables, anchors_inside=anchors_inside)
-    found = [check_rows(policy, table, blocks_of(tables, table.name), people) for table in policy.events]
-    rows |= {each.name: each.rows for each in found}
-    orphans = sum(each.orphans for each in found)
+    findings = [check_rows(policy, table, blocks_of(tables, table.name), people) for table in policy.events]
+    rows |= {each.name: each.rows for each in findings}
+    orphans = sum(each.orphans for each in findings)
     checks.append(LinkedCheck("persons of rows", not orphans, f"{orphans:,} rows of people who are not published"))
     if orphans:
         return LinkedVerdict(tuple(checks), None, len(ids), rows)
-    checks.append(_check_order(policy, people, found))
+    checks.append(_check_order(policy, people, findings))
     checks.append(LinkedCheck("dates of people", problem is None, problem or "all labels can be read"))
-    judged, offsets = _judge_runs(policy, tables, people, {each.name: each.counts for each in found}, memory)
-    offsets |= {each.name: each.offsets for each in found if each.offsets is not None}
+    judged, offsets = _judge_runs(policy, tables, people, {each.name: each.counts for each in findings}, memory)
+    offsets |= {each.name: each.offsets for each in findings if each.offsets is not None}
     checks += [offsets[table.name].check(table) for table in policy.events if table.name in offsets]
     checks.append(
         LinkedCheck(
@@ -124,7 +124,7 @@ class OffsetFindings:
     def check(self, table: LinkedTable) -> LinkedCheck:
         """Return whether one calendar is kept."""
         if self.unreadable and table.time is not None:
-            words = f"column {table.time.column} of {table.name} has texts that are no offsets"
+            words = f"column {table.time.column} of {table.name} has texts that are not offsets"
             return LinkedCheck("calendar", False, words)
         words = f"{table.name}: {self.misfits:,} offsets do not fit the dates of their class; "
         return LinkedCheck(
@@ -190,11 +190,11 @@ def _runs_of_classes(
             yield members, {policy.people.name: people.data.take(pa.array(members)), **run}, owners_of_run
 
 
-def _judged_columns(policy: LinkedPolicy, table: LinkedTable, shown: Sequence[str]) -> list[str]:
+def _judged_columns(policy: LinkedPolicy, table: LinkedTable, names: Sequence[str]) -> list[str]:
     """Return the columns of a table that are judged: labels, times, and with l sensitive values."""
     time = [] if table.time is None else [table.time.column]
     sensitive = () if policy.model.l is None else table.schema.sensitive
-    return [*time, *table.schema.quasi, *(name for name in sensitive if name in shown)]
+    return [*time, *table.schema.quasi, *(name for name in sensitive if name in names)]
 
 
 def _check_offsets(
@@ -203,16 +203,16 @@ def _check_offsets(
     data: pa.Table,
     classes: Codes,
     people: PublishedPeople,
-    found: OffsetFindings,
+    findings: OffsetFindings,
 ) -> None:
     """Count the offsets of whole classes that fit no date, and labels that overlap; `classes` are those of the rows."""
     ends = offsets_of(policy, table, data)
     if ends is None or policy.time is None:
-        found.unreadable = True
+        findings.unreadable = True
         return
     limits = people.dates.limits(window_days(policy, table.name))
-    found.misfits += int(misfits(*ends, classes, limits, policy.time.unit).sum())
-    found.overlaps += overlapping(*ends, classes)
+    findings.misfits += int(misfits(*ends, classes, limits, policy.time.unit).sum())
+    findings.overlaps += overlapping(*ends, classes)
 
 
 @dataclass(slots=True)
@@ -234,21 +234,21 @@ def check_rows(
     policy: LinkedPolicy, table: LinkedTable, blocks: Iterator[pa.Table], people: PublishedPeople
 ) -> RowFindings:
     """Check an event table in one pass: its rows for each person, rows without a person, order and calendar."""
-    found = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
+    findings = RowFindings(table.name, np.zeros(len(people), dtype=np.int64))
     order, calendar = PublishedOrder(table), None
     if table.time is not None and table not in policy.judged:
         calendar = _StreamedCalendar(policy, table, people)
     for block in blocks:
-        found.rows += block.num_rows
-        found.sorted &= order.holds(block)
+        findings.rows += block.num_rows
+        findings.sorted &= order.holds(block)
         owner = row_owners(block[table.person], people.ids)
         known = np.flatnonzero(owner >= 0)
-        found.orphans += len(owner) - len(known)
-        found.counts += np.bincount(owner[known], minlength=len(people))
+        findings.orphans += len(owner) - len(known)
+        findings.counts += np.bincount(owner[known], minlength=len(people))
         if calendar is not None:
             calendar.add(block, owner)
-    found.offsets = None if calendar is None else calendar.findings()
-    return found
+    findings.offsets = None if calendar is None else calendar.findings()
+    return findings
 
 
 class _StreamedCalendar:
@@ -282,7 +282,7 @@ class _StreamedCalendar:
         self.labels = np.unique(np.concatenate([self.labels, labels[~single, :3]]), axis=0)
 
     def findings(self) -> OffsetFindings:
-        """Return what was found, once all rows were looked at."""
+        """Return the findings, after all rows were read."""
         single = np.flatnonzero(self.first <= self.last)
         labels = np.concatenate([self.labels, np.column_stack([single, self.first[single], self.last[single]])])
         self.found.overlaps = overlapping(labels[:, 1], labels[:, 2], labels[:, 0])
@@ -298,19 +298,20 @@ def _offset_labels(column: pa.ChunkedArray, classes: Codes, owner: Codes, unit: 
         return None
     codes = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     known = texts.dictionary.take(pa.array(np.unique(codes))).to_pylist()
-    places = np.zeros(len(texts.dictionary), dtype=np.int64)
-    places[np.unique(codes)] = np.arange(len(known))
+    positions = np.zeros(len(texts.dictionary), dtype=np.int64)
+    positions[np.unique(codes)] = np.arange(len(known))
     ends = [read_offset(text, unit) for text in known]
     if any(end is None for end in ends):
         return None
     table = np.array(ends, dtype=np.int64).reshape(-1, 2)
     inside = owner >= 0
-    words = classes[owner[inside]] * max(len(known), 1) + places[codes[inside]]
+    words = classes[owner[inside]] * max(len(known), 1) + positions[codes[inside]]
     distinct, counts = np.unique(words, return_counts=True)
     return np.column_stack([distinct // max(len(known), 1), table[distinct % max(len(known), 1)], counts])
 
 
 def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list[LinkedCheck]:
+    """Check that the tables have exactly the declared columns."""
     missing = [table.name for table in policy.tables if table.name not in tables]
     extra = [name for name in tables if all(table.name != name for table in policy.tables)]
     words = (
@@ -324,10 +325,10 @@ def _check_columns(policy: LinkedPolicy, tables: Mapping[str, pa.Table]) -> list
     for table in policy.tables:
         if table.name in missing:
             continue
-        shown, declared = next(blocks_of(tables, table.name)).column_names, published_columns(table)
+        names, declared = next(blocks_of(tables, table.name)).column_names, published_columns(table)
         dropped = (*table.schema.sensitive, *table.schema.insensitive)
-        strange = [name for name in shown if name not in declared]
-        absent = [name for name in declared if name not in shown and name not in dropped]
+        strange = [name for name in names if name not in declared]
+        absent = [name for name in declared if name not in names and name not in dropped]
         if strange or absent:
             words = f"columns of {table.name}: " + (
                 f"{', '.join(strange)} must not be published" if strange else f"{', '.join(absent)} missing"
@@ -346,9 +347,9 @@ def _check_people(ids: pa.Array) -> list[LinkedCheck]:
     ]
 
 
-def _check_order(policy: LinkedPolicy, people: PublishedPeople, found: Sequence[RowFindings]) -> LinkedCheck:
+def _check_order(policy: LinkedPolicy, people: PublishedPeople, findings: Sequence[RowFindings]) -> LinkedCheck:
     """Return whether all files are sorted."""
-    unsorted = [each.name for each in found if not each.sorted]
+    unsorted = [each.name for each in findings if not each.sorted]
     if not PublishedOrder(policy.people).holds(people.data):
         unsorted = [policy.people.name, *unsorted]
     return LinkedCheck("order", not unsorted, f"not sorted: {', '.join(unsorted)}" if unsorted else "files are sorted")

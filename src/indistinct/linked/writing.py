@@ -11,8 +11,8 @@ from indistinct.hierarchy.explicit import move_file
 from indistinct.job.policy.writing import toml_table
 from indistinct.linked.declared import DEFAULT_NODES, LinkedPolicy, LinkedTable, TimeRules
 from indistinct.schema import Role
-from indistinct.spelling import spell
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 
 def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:
@@ -45,6 +45,7 @@ def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:
 
 
 def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
+    """Return the keys of a table besides its columns."""
     path = Path(f"{table.name}.csv") if table.path is None else table.path
     return {
         "path": path.as_posix(),
@@ -55,22 +56,22 @@ def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
 
 
 def _columns(policy: LinkedPolicy, table: LinkedTable) -> dict[str, Any]:
-    """Return what the policy says of each column; a role alone where there is nothing else."""
+    """Return the entry of each column: its role as text, or a table if it has further settings."""
     unit = "days" if policy.time is None else policy.time.unit
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name in table.schema.columns:
         more = _hierarchy(table.hierarchies.get(name))
         more |= {"tells": table.tells[name]} if name in table.tells else {}
         role = table.schema.role(name)
-        found[name] = {"role": str(role), **more} if more or role in (Role.QUASI, Role.SENSITIVE) else str(role)
+        entries[name] = {"role": str(role), **more} if more or role in (Role.QUASI, Role.SENSITIVE) else str(role)
     for column in table.lists:
         own = {"role": "quasi", "list": column.separator, "knows": column.knows}
-        found[column.column] = own | _hierarchy(column.hierarchy)
+        entries[column.column] = own | _hierarchy(column.hierarchy)
     if table.time is not None:
         widths = {} if table.time.widths is None else {"hierarchy": {unit: list(table.time.widths)}}
         unknown = {"unknown": True} if table.time.unknown else {}
-        found[table.time.column] = {"role": "time", **widths, **unknown}
-    return found
+        entries[table.time.column] = {"role": "time", **widths, **unknown}
+    return entries
 
 
 def _hierarchy(given: Hierarchy | None) -> dict[str, Any]:
@@ -86,6 +87,7 @@ def _time(rules: TimeRules, names: list[str]) -> dict[str, Any]:
 
 
 def _privacy(policy: LinkedPolicy) -> dict[str, Any]:
+    """Return the keys of the table [privacy]."""
     return {
         "models": [policy.model.spec()],
         **({} if policy.together is None else {"knows_together": policy.together}),
@@ -108,7 +110,7 @@ def move_linked(
     base: Path,
     move_hierarchy: Callable[[Path], Path | None] | None = None,
 ) -> LinkedPolicy:
-    """Return the policy of several tables in another folder, whose files are where `move` says.
+    """Return the policy of several tables for another folder, whose paths are changed by `move`.
 
     `move_hierarchy` says so of the files of hierarchies; where it says None, a hierarchy is written out.
     """

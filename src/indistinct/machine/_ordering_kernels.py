@@ -16,9 +16,9 @@ def merge_sorted(left, right, out):
     i, j = 0, 0
     ends = len(left), len(right)
     # Invariant: `out[:place]` are the i smallest of the left and the j smallest of the right, merged.
-    for place in range(len(out)):
+    for index in range(len(out)):
         from_left = j == ends[1] or (i < ends[0] and left[i] <= right[j])
-        out[place] = left[i] if from_left else right[j]
+        out[index] = left[i] if from_left else right[j]
         i += from_left
         j += not from_left
 
@@ -47,8 +47,8 @@ def bytes_of_texts(begins, pool, rows, at, count, words):
         end = begins[rows[i] + 1]
         word = np.uint64(0)
         # The first byte is the highest one, so that words compare as texts do.
-        for place in range(begin, begin + count):
+        for index in range(begin, begin + count):
             word <<= np.uint64(8)
-            if place < end:
-                word |= np.uint64(pool[place])
+            if index < end:
+                word |= np.uint64(pool[index])
         words[i] = word

@@ -29,7 +29,7 @@ WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or F
 
 
 def with_checked_arguments(function: Function) -> Function:
-    """Return a function that raises `ParameterError` for an argument whose type does not match its annotation.
+    """Wrap a function to raise `ParameterError` for an argument whose type does not match its annotation.
 
     >>> def publish(rows: int, *, name: str | None = None) -> None: ...
     >>> with_checked_arguments(publish)("five")
@@ -39,7 +39,7 @@ def with_checked_arguments(function: Function) -> Function:
     hint: see help(publish)
     """
     signature = inspect.signature(function)
-    shown = [
+    parameters = [
         each.replace(annotation=inspect.Parameter.empty) if each.kind is each.VAR_KEYWORD else each
         for each in signature.parameters.values()
     ]
@@ -49,7 +49,7 @@ def with_checked_arguments(function: Function) -> Function:
         _check(function, signature, _bind(function, signature, arguments, named))
         return function(*arguments, **named)
 
-    checked.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined] # for help() and editors
+    checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # for help() and editors
     return checked  # type: ignore[return-value]
 
 
@@ -133,18 +133,20 @@ def _explain(
     further = any(each.kind is each.VAR_KEYWORD for each in known.values())
     for unknown in () if further else [each for each in named if each not in known]:
         return ParameterError(f"{name} takes no {unknown!r}", hint=_hint_for_name(what, known, unknown, named[unknown]))
-    places = [each.name for each in known.values() if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    if len(arguments) > len(places):
-        counted = f"{len(places)} argument{'' if len(places) == 1 else 's'}"
+    positions = [
+        each.name for each in known.values() if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(arguments) > len(positions):
+        counted = f"{len(positions)} argument{'' if len(positions) == 1 else 's'}"
         return ParameterError(
             f"{name} takes {counted} without a name; got {len(arguments)}",
-            hint=_hint_for_place(what, known, arguments[len(places)], named),
+            hint=_hint_for_place(what, known, arguments[len(positions)], named),
         )
-    twice = [each for each in places[: len(arguments)] if each in named]
+    twice = [each for each in positions[: len(arguments)] if each in named]
     if twice:
         return ParameterError(f"`{twice[0]}` of {name} is given twice", hint="give it once, by its place or its name")
     lacking = [each for each in known.values() if _is_needed(each) and each.kind not in FURTHER]
-    absent = [each.name for each in lacking if each.name not in {*places[: len(arguments)], *named}]
+    absent = [each.name for each in lacking if each.name not in {*positions[: len(arguments)], *named}]
     written = ", ".join([*(["…"] if arguments or named else []), *(f"{each}=…" for each in absent)])
     return ParameterError(f"{name} needs {', '.join(absent)}", hint=f"write {name}({written}); see help({name})")
 
@@ -201,6 +203,7 @@ def _hint_for_place(
 
 
 def _check(what: Callable[..., Any], signature: inspect.Signature, given: Mapping[str, Any]) -> None:
+    """Raise for an argument whose type does not match its annotation."""
     hints = _hints_of(what)
     for name, value in given.items():
         parameter = signature.parameters[name]
@@ -243,6 +246,7 @@ def _check_keywords(
 
 
 def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> None:
+    """Raise unless a value matches an annotation."""
     if _takes(hint, value):
         return
     for kind in get_args(hint) or (hint,):
@@ -257,7 +261,7 @@ def _check_one(what: Callable[..., Any], name: str, value: Any, hint: Any) -> No
 
 
 def _advice(hint: Any, value: Any) -> str | None:
-    """Return what the classes of an annotation advise for a value that is not one of them."""
+    """Return the advice of the annotation's classes on a value of another type."""
     advised = (kind.advise(value) for kind in _classes_in(hint) if hasattr(kind, "advise"))
     return next(filter(None, advised), None)
 

@@ -41,7 +41,7 @@ def narrowest(size: int) -> type[np.unsignedinteger]:
 
 
 def starts_of(sizes: Codes | Mask | Sequence[int]) -> Codes:
-    """Return where runs of these sizes begin, and the end as the last entry.
+    """Return the start of each run of these sizes, and the end as the last entry.
 
     >>> starts_of(np.array([2, 3])).tolist()
     [0, 2, 5]
@@ -85,7 +85,7 @@ def repeat_values(values: Array, counts: Codes) -> Array:
 
 
 def run_starts(words: Array) -> Codes:
-    """Return where each run of equal words begins, and the end as the last entry."""
+    """Return the start of each run of equal words, and the end as the last entry."""
     if not len(words):
         return np.zeros(1, dtype=np.int64)
     inner = np.flatnonzero(words[1:] != words[:-1])

@@ -115,6 +115,7 @@ def _compile_once(kernel: Any, compile_kernel: Any, signature: Any) -> Any:
 
 @contextmanager
 def _turn_of(name: str) -> Iterator[None]:
+    """Let one process at a time compile a kernel."""
     path = kernel_files.lock_path(name)
     if path is None:
         yield
@@ -141,9 +142,9 @@ class _KeptKernel:
         """Return the kept kernel: one for every processor of the platform, or one compiled for this processor."""
         platform, *host = context.codegen().magic_tuple()
         for processor in dict.fromkeys((GENERIC, tuple(host))):
-            found = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
-            if found is not None:
-                return found
+            content = kernel_files.read_kernel(self._name(signature, (platform, *processor)))
+            if content is not None:
+                return content
         return None
 
     def own_name(self, signature: Any, context: Any) -> str:
@@ -151,6 +152,7 @@ class _KeptKernel:
         return self._name(signature, context.codegen().magic_tuple())
 
     def _name(self, signature: Any, target: tuple[str, ...]) -> str:
+        """Return the file name of a kernel, by its source, types, versions and processor."""
         module = self._function.__module__
         versions = (numba.__version__, llvmlite.__version__, sys.implementation.cache_tag, getattr(sys, "abiflags", ""))
         stamp = _stamp_of(sys.modules[module])
@@ -159,15 +161,17 @@ class _KeptKernel:
         return f"{short}-{hashlib.sha256(known.encode()).hexdigest()[:32]}{kernel_files.SUFFIX}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = self.find(sig, target_context)
-        if found is None:
+        """Return the compiled function for a signature from the cache, None if it is not there (numba's `Cache`)."""
+        content = self.find(sig, target_context)
+        if content is None:
             return None
         # Numba would first import and register every function that it can compile, which takes longer than loading.
         # Compiled code only needs the runtime, and the compiler registers the functions itself.
         rtsys.initialize(target_context)
-        return CompileResult._rebuild(target_context, *pickle.loads(found))  # noqa: S301  only files that are ours
+        return CompileResult._rebuild(target_context, *pickle.loads(content))  # noqa: S301  only files that are ours
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Store a compiled function in the cache (numba's `Cache`)."""
         if data.lifted or data.library.has_dynamic_globals:
             return
         # The type annotations are only of interest to developers of compilers, and contain local paths.

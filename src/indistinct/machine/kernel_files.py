@@ -35,11 +35,11 @@ MAX_LINKS = 40
 
 def read_kernel(name: str) -> bytes | None:
     """Return the kernel kept under a name; None if there is none, or if its digest does not match."""
-    found = _read(SHIPPED / name, shipped=True)
+    content = _read(SHIPPED / name, shipped=True)
     folder = own_folder()
-    if found is None and folder is not None:
-        found = _read(folder / name, shipped=False)
-    return found
+    if content is None and folder is not None:
+        content = _read(folder / name, shipped=False)
+    return content
 
 
 def keep_kernel(name: str, content: bytes) -> None:
@@ -75,6 +75,7 @@ def own_folder() -> Path | None:
 
 
 def _candidates() -> Iterator[Path]:
+    """Yield the folders that may store kernels, the best first."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         yield Path(named).absolute() / "indistinct"
@@ -85,6 +86,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _user_cache() -> Path:
+    """Return the cache folder of the user on this system."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -101,10 +103,10 @@ def _make_private(folder: Path) -> bool:
             return False
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        found = folder.lstat()
+        status = folder.lstat()
     except (OSError, ValueError):
         return False
-    return stat.S_ISDIR(found.st_mode) and _belongs_to_user(found) and os.access(folder, os.W_OK | os.X_OK)
+    return stat.S_ISDIR(status.st_mode) and _belongs_to_user(status) and os.access(folder, os.W_OK | os.X_OK)
 
 
 def _is_safe_path(folder: Path) -> bool:
@@ -124,10 +126,10 @@ def _is_safe_path(folder: Path) -> bool:
         if part == "..":
             here = here.parent  # never a link: links were replaced by their targets
             continue
-        found = (here / part).lstat()
-        if not _is_guarded(found):
+        status = (here / part).lstat()
+        if not _is_guarded(status):
             return False
-        if not stat.S_ISLNK(found.st_mode):
+        if not stat.S_ISLNK(status.st_mode):
             here = here / part
             continue
         links += 1
@@ -139,31 +141,32 @@ def _is_safe_path(folder: Path) -> bool:
     return True
 
 
-def _is_guarded(found: os.stat_result) -> bool:
+def _is_guarded(status: os.stat_result) -> bool:
     """Return whether only this user and root can replace the entries of a directory, or a link."""
-    if found.st_uid not in (0, os.geteuid()):
+    if status.st_uid not in (0, os.geteuid()):
         return False
-    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(found.st_mode)
-    return not writable or bool(found.st_mode & stat.S_ISVTX)
+    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not stat.S_ISLNK(status.st_mode)
+    return not writable or bool(status.st_mode & stat.S_ISVTX)
 
 
-def _belongs_to_user(found: os.stat_result) -> bool:
+def _belongs_to_user(status: os.stat_result) -> bool:
     """Return whether a file or folder belongs to the user and no other user can write it.
 
     On Windows, profiles are protected by the system.
     """
     if platform.system() == "Windows":
         return True
-    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _read(path: Path, *, shipped: bool) -> bytes | None:
+    """Read a file of kernels; None unless it belongs to the user."""
     no_link = 0 if shipped else getattr(os, "O_NOFOLLOW", 0)
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | no_link)
         with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or not (shipped or _belongs_to_user(found)):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or not (shipped or _belongs_to_user(status)):
                 return None
             data = file.read()
     except OSError:

@@ -60,6 +60,7 @@ def hold_unlocked(path: Path) -> Iterator[bool]:
 
 
 def _is_lockable(descriptor: int) -> bool:
+    """Return whether a file can be locked."""
     try:
         _lock(descriptor, wait=False)
     except OSError:
@@ -81,6 +82,7 @@ def turn(path: Path) -> Iterator[bool]:
 
 
 def _lock_file(path: Path) -> int | None:
+    """Open and lock a file, waiting for other processes; None where files cannot be locked."""
     while True:
         try:
             descriptor = os.open(path, os.O_CREAT | os.O_RDWR | UNFOLLOWED, 0o600)
@@ -101,6 +103,7 @@ def _lock_file(path: Path) -> int | None:
 
 
 def _lock(descriptor: int, *, wait: bool) -> None:
+    """Lock a file; raise `OSError` if it is locked or cannot be."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
     except ImportError:  # for example on Windows

@@ -132,7 +132,7 @@ def _trimmer() -> Callable[[int], int] | None:
 
 
 def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Mark a function as a step such as "reading the table", in which memory errors become `OutOfMemoryError`.
+    """Decorate a function as a step such as "reading the table"; memory errors become `OutOfMemoryError`.
 
     >>> needs_memory("reading the table")(len)("abc")
     3
@@ -176,8 +176,8 @@ def wanted_bytes(error: BaseException) -> int | None:
     requested = getattr(error, "_total_size", None)
     if isinstance(requested, int):
         return requested
-    found = re.search(r"of size (\d+)", str(error))
-    return int(found[1]) if found else None
+    match = re.search(r"of size (\d+)", str(error))
+    return int(match[1]) if match else None
 
 
 def out_of_memory(step: str, wanted: int | None = None, size: str = "") -> OutOfMemoryError:
@@ -216,12 +216,13 @@ def address_space() -> int | None:
 
 
 def free_bytes() -> int | None:
-    """Return how much memory this process may still take, None where the system does not report it."""
-    found = [each for each in (_free_in_system(), free_in_container()) if each is not None]
-    return min(found, default=None)
+    """Return the free memory of this process in bytes, None if the system does not report it."""
+    amounts = [each for each in (_free_in_system(), free_in_container()) if each is not None]
+    return min(amounts, default=None)
 
 
 def _free_in_system() -> int | None:
+    """Return the free memory of the system in bytes, None if it is not reported."""
     try:
         available = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(encoding="ascii"))
         return 1024 * int(available[1]) if available else None
@@ -233,7 +234,7 @@ def _free_in_system() -> int | None:
 
 
 def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")) -> int | None:
-    """Return how much memory the control groups of this process leave it, None where none limits it.
+    """Return the memory that control groups leave to this process, None without a limit.
 
     Groups are nested, and the tightest one counts. Memory of cached files counts as free.
     """
@@ -241,14 +242,14 @@ def free_in_container(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/
         lines = [line.split(":", 2) for line in own.read_text(encoding="utf-8").splitlines()]
     except OSError:
         return None
-    found = []
-    for _, controllers, place in (line for line in lines if len(line) == 3):
+    amounts = []
+    for _, controllers, group in (line for line in lines if len(line) == 3):
         if controllers not in ("", "memory"):
             continue
         top, names = (groups / controllers, OLD_GROUP) if controllers else (groups, GROUP)
-        inside = top.joinpath(*Path(place).parts[1:])
-        found += [_left_in(folder, *names) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
-    return min((each for each in found if each is not None), default=None)
+        inside = top.joinpath(*Path(group).parts[1:])
+        amounts += [_left_in(folder, *names) for folder in (inside, *inside.parents) if folder.is_relative_to(top)]
+    return min((each for each in amounts if each is not None), default=None)
 
 
 def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
@@ -284,10 +285,10 @@ def bytes_of(memory: str | int) -> int:
     """
     if isinstance(memory, int) and memory > LARGEST_MEMORY:
         raise _too_much_memory()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", str(memory), re.IGNORECASE)
+    if match is None:
         raise ParameterError(f"`memory` must be an amount such as 1GB; got {memory!r}", hint="for example 512MB or 4GB")
-    wanted = float(found[1]) * BYTES_OF_UNIT[found[2].upper()]
+    wanted = float(match[1]) * BYTES_OF_UNIT[match[2].upper()]
     if wanted > LARGEST_MEMORY:
         raise _too_much_memory()
     amount = int(wanted)

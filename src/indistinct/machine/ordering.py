@@ -42,9 +42,9 @@ def distinct_with_places(values: Codes) -> tuple[Codes, Codes]:
 
 def places_of(order: Codes, starts: Codes, kind: type[np.integer] = np.int32) -> Codes:
     """Return the run of each row, where rows in an order are cut into runs."""
-    places = empty_large(len(order), kind)
-    places[order] = repeat_values(np.arange(len(starts) - 1, dtype=kind), np.diff(starts))
-    return places
+    positions = empty_large(len(order), kind)
+    positions[order] = repeat_values(np.arange(len(starts) - 1, dtype=kind), np.diff(starts))
+    return positions
 
 
 def order_numbers(values: Codes) -> tuple[Codes, Codes]:
@@ -66,11 +66,11 @@ def order_numbers(values: Codes) -> tuple[Codes, Codes]:
     if low and 4 * np.count_nonzero(fresh) < 3 * len(fresh):
         low = 0 if len(distinct(words)) == np.count_nonzero(fresh) else low
 
-    def next_bits(rows: Codes, room: int) -> Codes | None:
+    def next_bits(rows: Codes, capacity: int) -> Codes | None:
         nonlocal low
         if not low:
             return None
-        taken = min(room, low)
+        taken = min(capacity, low)
         low -= taken
         return words[rows] >> np.uint64(low) & np.uint64((1 << taken) - 1)
 
@@ -91,14 +91,14 @@ def text_order(texts: pa.Array) -> Codes:
     at, longest = _ordering_kernels.common_prefix(begins, pool), int(lengths.max())
     row_bits = (len(texts) - 1).bit_length()
 
-    def next_bytes(rows: Codes, room: int) -> Codes | None:
+    def next_bytes(rows: Codes, capacity: int) -> Codes | None:
         nonlocal at
         if at > longest:
             return None
         if at == longest:  # a text comes before those that continue with the character 0
             at += 1
             return lengths[rows].astype(np.uint64)
-        count = min(room // 8, longest - at)
+        count = min(capacity // 8, longest - at)
         words = empty_large(len(rows), np.uint64)
         _ordering_kernels.bytes_of_texts(begins, pool, rows, at, count, words)
         at += count
@@ -163,6 +163,7 @@ def _refine(order: Codes, fresh: Mask, key: Callable[[Codes, int], Codes | None]
 
 
 def _differ(words: Codes) -> Mask:
+    """Mark the words that differ from the one before."""
     fresh = np.ones(len(words), dtype=bool)
     np.not_equal(words[1:], words[:-1], out=fresh[1:])
     return fresh
@@ -176,6 +177,7 @@ def _mark_ties(fresh: Mask) -> Mask:
 
 
 def _ends(fresh: Mask) -> Codes:
+    """Return the start of each run, and the end."""
     return np.append(np.flatnonzero(fresh), len(fresh))
 
 

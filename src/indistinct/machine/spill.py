@@ -41,11 +41,12 @@ def spill_folder() -> Path:
         mode = 0
     if not stat.S_ISDIR(mode) or not os.access(folder, os.W_OK | os.X_OK):
         raise OutputError(
-            f"rows must go to disk for a while, and {folder} is no directory that can be written to", hint=HINT
+            f"rows must be stored on disk for a while, and {folder} is not a directory that can be written to",
+            hint=HINT,
         )
     if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
         raise OutputError(
-            f"rows must go to disk for a while, and everybody may replace what lies in {folder}",
+            f"rows must be stored on disk for a while, and other users may replace files in {folder}",
             hint=f"take the right to write from others (chmod o-w), or {HINT}",
         )
     return folder.resolve()
@@ -117,10 +118,10 @@ def disk_errors() -> Iterator[None]:
 
 def spill_error(*, full: bool) -> OutputError:
     """Return the error of a disk that cannot take temporary rows."""
-    place = os.environ.get(VARIABLE) or tempfile.gettempdir()
+    folder = os.environ.get(VARIABLE) or tempfile.gettempdir()
     why = "there is not enough room for them" if full else "they cannot be written"
     hint = f"{HINT}; with more memory (--memory) fewer rows go there" if full else HINT
-    return OutputError(f"rows must go to disk for a while, and in {place} {why}", hint=hint)
+    return OutputError(f"rows must be stored on disk for a while, and in {folder} {why}", hint=hint)
 
 
 @contextmanager
@@ -141,7 +142,7 @@ def private_directory(parent: Path | None = None) -> Iterator[Path]:
 
 
 def _create_locked_directory(folder: Path, made: list[Path]) -> int | None:
-    """Create a directory and lock it; append each created one to `made`, of which the last is locked.
+    """Create and lock a directory; every attempt is appended to `made`, and the last one is locked.
 
     Another run may remove a directory before it is locked, as left by a killed run; then a new one is created.
     """
@@ -188,8 +189,8 @@ def remove_abandoned(folder: Path) -> None:
             with suppress(OSError):
                 if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
                     continue
-                with hold_unlocked(path / LOCK) as held:
-                    if held:
+                with hold_unlocked(path / LOCK) as unlocked:
+                    if unlocked:
                         _remove(path)
                 if not (path / LOCK).exists():
                     path.rmdir()  # it is being created, or a run was killed while creating it: it is empty

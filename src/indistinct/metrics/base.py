@@ -60,7 +60,7 @@ class Metric(WithDocumentedParameters, ABC):
         """Return the metric of a recoded table."""
 
     def for_promise(self, k: int) -> Self:
-        """Return the metric in units of the k that a release promised; most metrics do not depend on k."""
+        """Return the metric in units of the guaranteed k; most metrics do not depend on k."""
         return self
 
     @property

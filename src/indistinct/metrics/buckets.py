@@ -37,12 +37,12 @@ def unique_values(links: Links) -> float:
 
 def rows_alone(links: Links) -> int:
     """Return how many rows have a unique value in a slice; with several slices the largest number."""
-    found = [0]
+    unique_counts = [0]
     for index, each in enumerate(links.slices):
         if not set(each.names) <= set(links.sensitive):
             rows = np.bincount(links.codes_without_sensitive(index)[0], weights=each.counts)
-            found.append(int((rows == 1).sum()))
-    return max(found)
+            unique_counts.append(int((rows == 1).sum()))
+    return max(unique_counts)
 
 
 def measure_buckets(links: Links, *, k: int) -> Measurements:

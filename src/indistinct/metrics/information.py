@@ -82,7 +82,7 @@ class AverageClassSize(SizeMetric):
     ] = None
 
     def for_promise(self, k: int) -> Self:
-        """Return the metric in units of a promised k, unless its own is given."""
+        """Return the metric in units of the guaranteed k, unless the metric has its own."""
         return self if self.k is not None else replace(self, k=k)
 
     def of_counts(self, classes: Floats, squares: Floats, *, released: Floats, rows: int) -> Floats:
@@ -126,7 +126,7 @@ class NonUniformEntropy(Metric):
         """Return the sum over columns of rows times conditional entropy, in bits."""
         if not len(assignment.cells):
             return 0.0
-        return sum(_missing_bits(assignment, place) for place in range(len(assignment.columns)))
+        return sum(_missing_bits(assignment, index) for index in range(len(assignment.columns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,18 +203,18 @@ def information_gain_per_loss(gain: float, loss: float) -> float:
     return gain / loss if loss else gain
 
 
-def _missing_bits(assignment: Assignment, place: int) -> float:
+def _missing_bits(assignment: Assignment, index: int) -> float:
     """Return rows times H(original | published) of one column."""
-    original = assignment.frequencies.vectors[assignment.cells, place]
+    original = assignment.frequencies.vectors[assignment.cells, index]
     # Label -1 reads the last entry: 0, which is the number of no published value.
-    shown = np.append(assignment.values[:, place].astype(np.int64) + 1, 0)
-    published = shown[np.maximum(assignment.class_ids, -1)]
+    codes = np.append(assignment.values[:, index].astype(np.int64) + 1, 0)
+    published = codes[np.maximum(assignment.class_ids, -1)]
     again = 0.0
     if assignment.hidden is not None and len(assignment.hidden):
         # Suppressed rows lose first their generalization, then the generalized value itself.
-        published[assignment.class_ids < 0] = assignment.hidden[:, place].astype(np.int64) + 1
+        published[assignment.class_ids < 0] = assignment.hidden[:, index].astype(np.int64) + 1
         dropped = assignment.counts[assignment.class_ids < 0]
-        again = _total_bits(np.bincount(assignment.hidden[:, place], weights=dropped))
+        again = _total_bits(np.bincount(assignment.hidden[:, index], weights=dropped))
     width = int(original.max()) + 1
     keys, joint = _sums_by_key(published * width + original, assignment.counts)
     whole = np.bincount(published, weights=assignment.counts)[keys // width]

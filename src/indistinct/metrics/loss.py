@@ -257,9 +257,9 @@ def closest_common(
 ) -> GeneralizedTuple:
     """Return the closest common generalization of two tuples, column by column."""
     levels = []
-    for place, taxonomy in enumerate(taxonomies):
-        floor = max(first.levels[place], second.levels[place])
-        mine, yours = taxonomy.ancestors[[first.codes[place], second.codes[place]], floor:]
+    for index, taxonomy in enumerate(taxonomies):
+        floor = max(first.levels[index], second.levels[index])
+        mine, yours = taxonomy.ancestors[[first.codes[index], second.codes[index]], floor:]
         shared = np.flatnonzero(mine == yours)
         if not len(shared):
             raise HierarchyError(

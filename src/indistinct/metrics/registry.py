@@ -15,7 +15,7 @@ from indistinct.metrics.information import AverageClassSize, ClassificationMetri
 from indistinct.metrics.loss import GCP, NCP, Distortion, GeometricLoss, ILoss, Loss, Precision
 from indistinct.metrics.workload import WorkloadError
 from indistinct.recoding.outputs import Assignment
-from indistinct.spelling import Registry, parse
+from indistinct.text_form import Registry, parse
 
 METRICS: Mapping[str, type[Metric]] = MappingProxyType(
     {
@@ -126,11 +126,11 @@ def measure_all(assignment: Assignment, metrics: Sequence[Metric]) -> Measuremen
     return Measurements(tuple(zip(names, values, strict=True)))
 
 
-def metric_grid(found: JsonValues, *path: str, caption: str = "Metrics") -> Grid:
+def metric_grid(values: JsonValues, *path: str, caption: str = "Metrics") -> Grid:
     """Return a table of metrics with their values, better directions and meanings; `path` leads to them in the JSON."""
     rows = [
-        (name, found.figure(*path, name, words=_word_of(name), absent="infinite"), *describe_metric(name))
-        for name in found.at(*path)
+        (name, values.figure(*path, name, words=_word_of(name), absent="infinite"), *describe_metric(name))
+        for name in values.at(*path)
     ]
     return grid(caption, ("metric", "value", "better", "meaning"), rows, right=("value",))
 

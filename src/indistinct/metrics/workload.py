@@ -57,7 +57,7 @@ class WorkloadError(Metric):
             return 0.0
         if not len(assignment.cells) or not assignment.domains:
             raise ParameterError(
-                "workload-error compares with the original cells, which a published table does not tell",
+                "workload-error compares with the original cells, which a published table does not show",
                 hint="use `workload_error`, or `indistinct query --workload`",
             )
         domains = {domain.column: domain for domain in assignment.domains}
@@ -69,10 +69,11 @@ class WorkloadError(Metric):
 
 
 def _check(workload: Workload, known: Sequence[str]) -> None:
+    """Raise if a query of the workload asks about an unknown column."""
     for name in workload.columns:
         if name not in known:
             raise SchemaError(
-                f"a query of the workload asks about column {name!r}, which is no quasi-identifier",
+                f"a query of the workload asks about column {name!r}, which is not a quasi-identifier",
                 hint=did_you_mean(name, known) or f"workload-error is about {', '.join(known)}",
             )
 
@@ -82,8 +83,8 @@ def _truths(workload: Workload, frequencies: FrequencySet, domains: tuple[Domain
     """Return the counts of the workload on the original."""
     names = workload.columns
     labels = {domain.column: each_value(domain) for domain in domains if domain.column in names}
-    places = {name: index for index, name in enumerate(frequencies.names)}
-    values: dict[str, Codes] = {name: frequencies.vectors[:, places[name]].astype(np.int64) for name in labels}
+    index_of = {name: index for index, name in enumerate(frequencies.names)}
+    values: dict[str, Codes] = {name: frequencies.vectors[:, index_of[name]].astype(np.int64) for name in labels}
     return _counts(workload, labels, values, frequencies.counts)
 
 
@@ -95,23 +96,24 @@ def _estimates(workload: Workload, assignment: Assignment, domains: dict[str, Do
     values: dict[str, Codes] = {}
     for index, column in enumerate(assignment.columns):
         if column.column in workload.columns:
-            shown = assignment.values[:, index].astype(np.int64)
+            published = assignment.values[:, index].astype(np.int64)
             codes = assignment.frequencies.vectors[cells, index].astype(np.int64)
-            labels[column.column] = _labels_of(column, domains[column.column], shown[owners], codes)
-            values[column.column] = shown
+            labels[column.column] = _labels_of(column, domains[column.column], published[owners], codes)
+            values[column.column] = published
     return _counts(workload, labels, values, assignment.classes.sizes)
 
 
 def _counts(workload: Workload, labels: dict[str, ShownColumn], values: dict[str, Codes], counts: Codes) -> Codes:
+    """Count the rows that match each query."""
     published = PublishedRows(view_of_classes(labels, values, counts))
     boxes = [boxes_of(query.rows, published.values) for query in workload.queries]
-    found = iter(published.count_each([box for some in boxes for box in some]))
-    return np.array([sum(next(found)[0] for _ in some) for some in boxes])
+    box_counts = iter(published.count_each([box for some in boxes for box in some]))
+    return np.array([sum(next(box_counts)[0] for _ in some) for some in boxes])
 
 
-def _labels_of(column: PublishedColumn, domain: Domain, shown: Codes, codes: Codes) -> ShownColumn:
+def _labels_of(column: PublishedColumn, domain: Domain, published: Codes, codes: Codes) -> ShownColumn:
     """Return the original values of each published value: all values of a range, or those of the rows that show it."""
-    pairs = np.unique(shown * len(domain) + codes)
+    pairs = np.unique(published * len(domain) + codes)
     owners, first = np.divmod(pairs, len(domain))
     last, line, ranges = first, each_value(domain).positions, None
     outputs = [array.cast(pa.string()).to_pylist() for name, array in column.outputs if not name.endswith("_mean")]

@@ -93,23 +93,23 @@ def link_tuples(
                 share, scaled, pair = 1.0, 0, np.int64(-1)
                 for j in range(slices):
                     other = tuples[t, j]
-                    place = (
+                    position = (
                         i
                         if j == shortest and not len(met)
                         else find_bucket(buckets, starts[other], starts[other + 1], bucket, len(sizes))
                     )
-                    if place >= starts[other + 1] or buckets[place] != bucket:
+                    if position >= starts[other + 1] or buckets[position] != bucket:
                         share = 0.0
                         break
                     if j < shared:
-                        share *= counts[place] / sizes[bucket]
+                        share *= counts[position] / sizes[bucket]
                     else:
-                        share *= sizes[bucket] / counts[place]
+                        share *= sizes[bucket] / counts[position]
                     if share * SCALE < 1.0:
                         share *= SCALE
                         scaled += 1
                     if j == home:
-                        pair = place
+                        pair = position
                 if share > 0.0:
                     matching += 1
                     if matching > 1 and scaled > level:

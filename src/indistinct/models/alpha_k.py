@@ -142,6 +142,7 @@ class AlphaK(SensitiveModel):
         return np.array([text in self.protected for text in histogram.texts])
 
     def _protected_codes(self, histogram: Histogram) -> Mask:
+        """Mark the codes of protected values; raise for a value that the column does not have."""
         absent = [text for text in self.protected if text not in histogram.texts]
         if absent:
             raise ParameterError.of(

@@ -63,4 +63,5 @@ class AverageRisk(ReleaseModel):
 
 
 def _classes(classes: Classes) -> int:
+    """Count the classes with members."""
     return int(np.count_nonzero(classes.sizes))

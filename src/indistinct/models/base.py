@@ -13,7 +13,7 @@ from indistinct.frequencies.value import POPULATION, Classes, Histogram, Key
 from indistinct.machine.arguments import NamedArguments, call_of
 from indistinct.machine.arrays import Codes, Counts, Floats, Mask
 from indistinct.parameters import ColumnName, Parameter, WithDocumentedParameters, check_parameters
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # What a test compares: the size of a class, its number of distinct values, the largest share of a value, the entropy,
 # the most frequent value with the rare ones, or a distance from the whole table.
@@ -204,7 +204,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         for name in self.quasi:
             if name not in quasi:
                 raise SchemaError(
-                    f"{self.spec()} names the column {name!r}, which is no quasi-identifier",
+                    f"{self.spec()} names the column {name!r}, which is not a quasi-identifier",
                     hint=did_you_mean(name, quasi) or f"the quasi-identifiers are {', '.join(quasi)}",
                 )
 
@@ -255,7 +255,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         return self
 
     def respelled(self, texts: Mapping[str, str]) -> "Model":
-        """Return the model for a column in which values have the new `texts`, where it names any."""
+        """Return the model with the new `texts` of values, if it names any."""
         return self
 
     def check(self, whole: Classes) -> None:
@@ -291,7 +291,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         if not isinstance(given, Model):
             name = getattr(given, "__name__", type(given).__name__)
             raise ParameterError(
-                f"& joins models; got {name}", hint=self.advise(given) or "for example KAnonymity(5) & TCloseness(…)"
+                f"& joins models; got {name}", hint='write KAnonymity(5) & DistinctLDiversity("disease", l=3)'
             )
         return All((*self.parts(), *other.parts()))
 
@@ -356,10 +356,10 @@ class All(Model):
     def traits(self) -> ModelTraits:  # type: ignore[override]
         """A conjunction has a trait if each part has it."""
         names = [trait.name for trait in fields(ModelTraits)]
-        found = ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
+        common = ModelTraits(**{name: all(getattr(m.traits, name) for m in self.models) for name in names})
         # Classes that models of the whole release drop may leave other groups of columns too small.
         wavers = self.needs_labels and not all(m.traits.class_wise or m.needs_labels for m in self.models)
-        return replace(found, absorbing=found.absorbing and not wavers)
+        return replace(common, absorbing=common.absorbing and not wavers)
 
     @property
     def needs_labels(self) -> bool:  # type: ignore[override]

@@ -87,6 +87,7 @@ def _tests_of(model: Model, classes: Classes) -> tuple[HistogramTest, ...] | Non
 
 
 def _rows(tests: Sequence[HistogramTest], spans: dict[Key, tuple[int, int]], tables: Codes, nodes: Codes) -> Codes:
+    """Write the tests as rows of numbers for a kernel."""
     rows = [
         (test.kind, *spans[test.key or ()], test.least, *test.ratio, table, node, test.nodes.shape[1])
         for test, table, node in zip(tests, tables.tolist()[:-1], nodes.tolist()[:-1], strict=True)

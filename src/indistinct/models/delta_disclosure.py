@@ -70,6 +70,7 @@ class DeltaDisclosure(SensitiveModel):
         return {"delta": float(self._largest(classes).max())} if classes.rows else {}
 
     def _largest(self, classes: Classes) -> Floats:
+        """Return the largest absolute log ratio of shares in each class."""
         histogram = self.histogram(classes)
         whole, sizes = int(histogram.reference.sum()), np.repeat(classes.sizes, np.diff(histogram.indptr))
         ratios = (histogram.counts * float(whole)) / (sizes * histogram.reference[histogram.codes].astype(np.float64))

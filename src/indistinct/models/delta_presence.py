@@ -120,4 +120,5 @@ class DeltaPresence(Model):
         return {"low": float(shares.min()), "high": float(shares.max())}
 
     def _judged(self, members: Counts, population: Counts) -> Mask:
+        """Mark the classes whose presence is judged."""
         return np.asarray(population > 0 if self.absent else members > 0)

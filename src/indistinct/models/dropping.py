@@ -74,6 +74,6 @@ def _smallest_first(models: Sequence[Model], classes: Classes, gone: Mask) -> Ma
             middle = (low + high) // 2
             low, high = (low, middle) if holds(middle) else (middle, high)
         low = high
-    found = gone.copy()
-    found[order[:low]] = True
-    return found
+    marked = gone.copy()
+    marked[order[:low]] = True
+    return marked

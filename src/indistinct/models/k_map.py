@@ -203,7 +203,7 @@ class KMap(Model):
 
 
 def quantile(mean: float, probability: float, *, truncated: bool) -> int:
-    """Return the smallest number that a Poisson distributed one does not exceed with so much probability.
+    """Return the quantile of a Poisson distribution for a probability.
 
     `truncated` says that it is not 0.
 

@@ -129,6 +129,7 @@ class LDiverseLinks(Model):
         return max(judged, key=lambda each: (not each.holds, each.achieved["p"]))
 
     def _linked(self, links: Links, name: str) -> Judgement:
+        """Judge the links of one sensitive column: by bound first, then by tuple."""
         home = links.home(name)
         bound = bound_of(_entries(links, home, links.codes_without_sensitive(home)[0]), name, l=self.l)
         shows = bound.broken_groups == 0
@@ -152,6 +153,7 @@ class LDiverseLinks(Model):
 
 
 def _entries(links: Links, index: int, known: Codes) -> Slice:
+    """Return a slice with its known part as one column."""
     each = links.slices[index]
     return each.known_by(known, [name for name in each.names if name in links.sensitive])
 
@@ -180,4 +182,5 @@ def _most_frequent(classes: Classes, key: Key) -> Counts:
 
 
 def _levels(strongest: float) -> dict[str, float]:
+    """Return the achieved l, and the largest probability."""
     return {"l": int((1 + PROBABILITY_TOLERANCE) / strongest) if strongest else 0, "p": round(strongest, 12)}

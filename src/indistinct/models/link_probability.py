@@ -79,11 +79,11 @@ def link(
     have in common.
     """
     pairs, offsets, own_slices = [], [0], len(entries) - shared
-    for place, each in enumerate(entries):
-        values = int(max(each.codes[KNOWN].max(), tuples[:, place].max())) + 1
+    for index, each in enumerate(entries):
+        values = int(max(each.codes[KNOWN].max(), tuples[:, index].max())) + 1
         offsets.append(offsets[-1] + values)
         own = np.zeros(len(each.units), dtype=np.int64) if name is None else each.codes.get(name)
-        pairs.append(_pairs(each, values, own if place == home else None))
+        pairs.append(_pairs(each, values, own if index == home else None))
     starts = starts_of(np.concatenate([each.lengths for each in pairs]))
     buckets = np.concatenate([each.buckets for each in pairs])
     counts = np.concatenate([each.counts for each in pairs])
@@ -95,15 +95,15 @@ def link(
     sizes = np.bincount(entries[0].units, weights=entries[0].counts).astype(np.float64)
     shifted = np.where(tuples < 0, -1, tuples + np.array(offsets[:-1])).astype(np.int64)
     strongest, matches, expected = (np.empty(len(tuples)) for _ in range(3))
-    met, where = _meetings(pairs[:own_slices], tuples[:, :own_slices], len(sizes))
+    matching, where = _meetings(pairs[:own_slices], tuples[:, :own_slices], len(sizes))
 
     def run(part: slice) -> None:
-        known = (met[part.start : part.stop + 1], where)
+        known = (matching[part.start : part.stop + 1], where)
         mass = np.zeros(int(pairs[home].codes.max()) + 1)
         entries_of_pairs = (indptr, pairs[home].codes, pairs[home].amounts)
         written = (strongest[part], matches[part], expected[part])
-        held = (starts, buckets, counts, sizes, home, own_slices)
-        kernels.link_tuples(shifted[part], *known, *held, *entries_of_pairs, mass, *written)
+        arguments = (starts, buckets, counts, sizes, home, own_slices)
+        kernels.link_tuples(shifted[part], *known, *arguments, *entries_of_pairs, mass, *written)
 
     spread(run, blocks(len(tuples), least=MIN_TUPLES_FOR_THREADS))
     return LinkProbabilities(strongest, matches.astype(np.int64), expected)
@@ -128,17 +128,17 @@ def expected_rows(entries: Sequence[Slice], tuples: Codes, *, shared: int = 0) -
     if made > np.min(holding, axis=0).sum() or math.prod(sizes[j] for j in order[1:]) >= 2**62:
         return float(link(entries, tuples, home=0).expected.sum())
     factors = np.ones(len(entries), dtype=np.int64)
-    for place in reversed(range(1, len(order) - 1)):
-        factors[place] = factors[place + 1] * sizes[order[place + 1]]
+    for index in reversed(range(1, len(order) - 1)):
+        factors[index] = factors[index + 1] * sizes[order[index + 1]]
     first, rests = tuples[:, order[0]], np.zeros(len(tuples), dtype=np.int64)
-    for place, j in enumerate(order[1:], 1):
-        rests += tuples[:, j] * factors[place]
+    for index, j in enumerate(order[1:], 1):
+        rests += tuples[:, j] * factors[index]
     by_first = np.lexsort((rests, first))
     lead = starts_of(np.bincount(first, minlength=sizes[order[0]]))
     starts, known, counts, before = np.empty((len(entries), total + 1), dtype=np.int64), [], [], 0
-    for place, j in enumerate(order):
+    for index, j in enumerate(order):
         by_bucket = np.argsort(entries[j].units, kind="stable")
-        starts[place] = before + starts_of(np.bincount(entries[j].units, minlength=total))
+        starts[index] = before + starts_of(np.bincount(entries[j].units, minlength=total))
         known.append(entries[j].codes[KNOWN][by_bucket].astype(np.int64))
         counts.append(entries[j].counts[by_bucket].astype(np.float64))
         before += len(by_bucket)
@@ -161,6 +161,7 @@ class _Pairs:
 
 
 def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
+    """Count the pairs of a tuple part and a bucket of one slice."""
     known = entries.codes[KNOWN]
     grouping = group_rows([known, entries.units], _sizes(known, entries.units))
     owners = grouping.group_ids()
@@ -178,7 +179,7 @@ def _pairs(entries: Slice, values: int, sensitive: Codes | None) -> _Pairs:
 
 
 def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes, Codes]:
-    """Return where the buckets of each tuple begin, and the buckets, ascending, that have all its parts.
+    """Return the buckets that contain all parts of each tuple, ascending, and the index of the first of each tuple.
 
     They are found among the tuples that the entries of each bucket can form. Where searching the buckets of each
     tuple's rarest part is less work, nothing is returned.
@@ -201,14 +202,14 @@ def _meetings(pairs: Sequence[_Pairs], tuples: Codes, total: int) -> tuple[Codes
         values = np.repeat(np.arange(sizes[j]), each.lengths)[np.argsort(each.buckets, kind="stable")]
         shares.append((values * factors[j], starts_of(owned[j])))
     ends = np.searchsorted(np.cumsum(made), np.arange(TUPLES_PER_BLOCK, made.sum(), TUPLES_PER_BLOCK))
-    found, holding = [], []
+    buckets_of_tuples, holding = [], []
     for first, last in pairwise(np.unique([0, *ends.tolist(), total]).tolist()):
         number, buckets = _sum_shares(shares, first, last)
-        place = np.minimum(np.searchsorted(words, number), len(words) - 1)
-        same = words[place] == number
-        found.append(whole[place[same]])
+        position = np.minimum(np.searchsorted(words, number), len(words) - 1)
+        same = words[position] == number
+        buckets_of_tuples.append(whole[position[same]])
         holding.append(buckets[same])
-    owners = np.concatenate(found)
+    owners = np.concatenate(buckets_of_tuples)
     by_owner = np.argsort(owners, kind="stable")
     return starts_of(np.bincount(owners, minlength=len(tuples))), np.concatenate(holding)[by_owner]
 
@@ -219,8 +220,8 @@ def _sum_shares(shares: Sequence[tuple[Codes, Codes]], first: int, last: int) ->
     for values, starts in shares:
         times = starts[buckets + 1] - starts[buckets]
         ends = np.cumsum(times)
-        places = np.arange(ends[-1]) + np.repeat(starts[buckets] - ends + times, times)
-        numbers, buckets = np.repeat(numbers, times) + values[places], np.repeat(buckets, times)
+        positions = np.arange(ends[-1]) + np.repeat(starts[buckets] - ends + times, times)
+        numbers, buckets = np.repeat(numbers, times) + values[positions], np.repeat(buckets, times)
     return numbers, buckets
 
 

@@ -114,7 +114,7 @@ class OfPeople(Model):
         return self.model.outside(self.counted(classes), enough)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return what the people of all classes achieve."""
+        """Return the achieved parameters, counted by people."""
         return self.model.achieved(self.counted(classes))
 
     def judge(self, classes: Classes, links: Links | None = None) -> Judgement:
@@ -220,7 +220,7 @@ def _unit_of(classes: Classes, model: Model) -> int:
 
 
 def _once_each(histograms: Mapping[Key, Histogram], key: Key) -> Histogram:
-    """Return how many people of each class have each value."""
+    """Count each person of a class once per value: from the histogram of (person, value) pairs."""
     pairs = histograms[(PERSON, *key)]
     _, values = _of(pairs)
     return _by_value(pairs, histograms[key], np.ones(len(pairs.codes), dtype=np.int64), np.bincount(values))
@@ -283,6 +283,7 @@ def _by_value(pairs: Histogram, like: Histogram, weights: Codes, whole: Codes) -
 
 
 def _of(pairs: Histogram) -> tuple[Codes, Codes]:
+    """Return the pairs of people and values of a histogram."""
     if pairs.pairs is None:
         raise AssertionError("people were counted without their values")
     return pairs.pairs

@@ -77,6 +77,7 @@ class PopulationUniqueness(ReleaseModel):
         return {"share": self._estimate(classes)} if classes.rows else {}
 
     def _require(self, classes: Classes) -> None:
+        """Raise if the population is smaller than the table."""
         if everybody(classes) > self.population_size:
             raise ParameterError.of(
                 "PopulationUniqueness",
@@ -86,6 +87,7 @@ class PopulationUniqueness(ReleaseModel):
             )
 
     def _estimate(self, classes: Classes) -> float:
+        """Estimate the share of rows that are unique in the population."""
         if not uniques(classes):
             return 0.0
         # A person in several classes counts several times, so the sample can be larger than the number of people.

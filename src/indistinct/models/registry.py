@@ -7,7 +7,7 @@ from types import MappingProxyType
 from indistinct import models
 from indistinct.errors import IndistinctError
 from indistinct.models.base import Model
-from indistinct.spelling import Registry, parse, split
+from indistinct.text_form import Registry, parse, split
 
 MODELS: Mapping[str, type[Model]] = MappingProxyType(
     {

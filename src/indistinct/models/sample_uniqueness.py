@@ -44,14 +44,14 @@ class SampleUniqueness(ReleaseModel):
     ]
 
     def holds(self, classes: Classes) -> bool:
-        """Return whether few enough are alone."""
+        """Return whether the share of uniques is within the limit."""
         return uniques(classes) <= exact(self.share) * everybody(classes)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
-        """Return the share of the rows that are alone as `share`; nothing where there are no rows."""
+        """Return the share of unique rows as `share`; nothing where there are no rows."""
         return {"share": uniques(classes) / everybody(classes)} if classes.rows else {}
 
 
 def uniques(classes: Classes) -> int:
-    """Return the number of people, or of rows, that are alone in a class."""
+    """Count the people, or rows, in classes of size one."""
     return classes.members_of(classes.members == 1)

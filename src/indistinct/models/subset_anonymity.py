@@ -120,8 +120,8 @@ class SubsetAnonymity(Model):
         """
         if self.size is not None:
             return tuple(combinations(range(len(names)), min(self.size, len(names))))
-        places = {name: place for place, name in enumerate(names)}
-        named = {frozenset(places[name] for name in columns) for columns in self.sets}
+        index_of = {name: index for index, name in enumerate(names)}
+        named = {frozenset(index_of[name] for name in columns) for columns in self.sets}
         return tuple(sorted(tuple(sorted(one)) for one in named if not any(one < other for other in named)))
 
     def violations(self, classes: Classes) -> Mask:
@@ -179,17 +179,17 @@ def _check_sets(given: Any) -> tuple[tuple[str, ...], ...]:
     fine = several is not None and all(
         isinstance(columns, Iterable) and not isinstance(columns, str) and list(columns) for columns in several
     )
-    found = tuple(tuple(columns) for columns in several or ()) if fine else None
-    if found is None or not all(isinstance(name, str) and name for columns in found for name in columns):
+    sets = tuple(tuple(columns) for columns in several or ()) if fine else None
+    if sets is None or not all(isinstance(name, str) and name for columns in sets for name in columns):
         raise ParameterError.of(
             "SubsetAnonymity",
             "sets",
             f"must be lists of names of columns; got {given!r}",
             hint='for example sets=[["age", "sex"], ["age", "occupation"]]',
         )
-    twice = next((columns for columns in found if len(set(columns)) < len(columns)), None)
+    twice = next((columns for columns in sets if len(set(columns)) < len(columns)), None)
     if twice is not None:
         raise ParameterError.of(
             "SubsetAnonymity", "sets", f"must name a column once in a set; got {'+'.join(twice)}", hint="name it once"
         )
-    return found
+    return sets

@@ -50,8 +50,8 @@ class SubsetGroups:
     def smallest(self) -> int:
         """Return the rows, or people, of the smallest group of any set; 0 where there are no rows."""
         alive = self._present()
-        found = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
-        return min((least for least in found if least), default=0)
+        sizes = self._spread(lambda groups: int(kernels.smallest_group(self._count(groups, alive))))
+        return min((least for least in sizes if least), default=0)
 
     def below(self, k: int) -> Mask:
         """Return a mask of the classes in a group with fewer than k rows, or people."""
@@ -84,13 +84,13 @@ class SubsetGroups:
         """
         chosen, asking = np.zeros(len(self.classes), dtype=bool), asking[self._order]
         for groups in self._groups(sorted(self.sets)):
-            place = (groups.prefix, groups.codes, groups.radix)
+            keys = (groups.prefix, groups.codes, groups.radix)
             if self._people is None:
                 table: Counts = np.empty(groups.size, dtype=np.int64)
-                kernels.choose_witnesses(*place, self._members, asking, k, chosen, table)
+                kernels.choose_witnesses(*keys, self._members, asking, k, chosen, table)
             else:
                 table = self._count(groups, chosen)
-                kernels.choose_people(*place, *self._people, asking, k, chosen, table)
+                kernels.choose_people(*keys, *self._people, asking, k, chosen, table)
         return self._as_given(chosen)
 
     def outside(self, k: int, *, enough: int | None = None, fixed: Mask | None = None) -> Mask:
@@ -110,8 +110,8 @@ class SubsetGroups:
             table = self._count(groups, alive)
             if not 0 < kernels.smallest_group(table) < k:
                 return 0
-            place = (groups.prefix, groups.codes, groups.radix)
-            members = int(kernels.drop_small_groups(*place, table, k, self._members, stay, alive))
+            keys = (groups.prefix, groups.codes, groups.radix)
+            members = int(kernels.drop_small_groups(*keys, table, k, self._members, stay, alive))
             # An overestimate if a person has rows in several classes, or if two threads drop the same class.
             lost[0] += members
             if lost[0] > most and members:
@@ -128,9 +128,9 @@ class SubsetGroups:
 
     def _as_given(self, mask: Mask) -> Mask:
         """Return a mask of classes in their original order."""
-        found = np.empty_like(mask)
-        found[self._order] = mask
-        return found
+        mask_as_given = np.empty_like(mask)
+        mask_as_given[self._order] = mask
+        return mask_as_given
 
     def _spread(self, work: Callable[[SetGroups], Result]) -> list[Result]:
         """Return the results of `work` for each set; threads take runs of neighboring sets."""
@@ -174,17 +174,17 @@ class SubsetGroups:
         """Return the group of each class by one more column, numbered without gaps, and the number of groups."""
         longer, ids = np.empty_like(prefix), np.empty(len(prefix), dtype=np.int32)
         kernels.extend_prefix(prefix, codes, radix, longer)
-        found, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
-        return ids.astype(np.int64), len(found)
+        labels, _ = group_words_by_hash(longer.astype(np.uint64).reshape(-1, 1), self._members, ids)
+        return ids.astype(np.int64), len(labels)
 
     def _count(self, groups: SetGroups, alive: Mask) -> Counts:
         """Return the rows, or people, of each group among the classes that are not dropped."""
         table = np.empty(groups.size, dtype=np.int64)
-        place = (groups.prefix, groups.codes, groups.radix)
+        keys = (groups.prefix, groups.codes, groups.radix)
         if self._people is None:
-            kernels.count_rows(*place, self._members, alive, table)
+            kernels.count_rows(*keys, self._members, alive, table)
         else:
-            kernels.count_people(*place, *self._people, alive, table)
+            kernels.count_people(*keys, *self._people, alive, table)
         return table
 
     @cached_property
@@ -203,6 +203,7 @@ class SubsetGroups:
 
     @cached_property
     def _room(self) -> int:
+        """Return how large an array of counts may be."""
         return max(MAX_ARRAY, MAX_ARRAY_PER_CLASS * len(self.classes))
 
     @cached_property

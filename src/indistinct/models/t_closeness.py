@@ -130,6 +130,7 @@ class TCloseness(SensitiveModel):
         return self._all_or_enough(classes, gone)
 
     def _distances(self, classes: Classes) -> Floats:
+        """Return the distance of each class by the chosen measure."""
         histogram = self.histogram(classes)
         match self.distance:
             case "equal":
@@ -142,6 +143,7 @@ class TCloseness(SensitiveModel):
                 assert_never(self.distance)
 
     def _taxonomy(self, histogram: Histogram) -> Taxonomy:
+        """Return the hierarchy for the distance; raise without one with a single root."""
         if histogram.taxonomy is None:
             raise ParameterError(
                 f'`distance` of TCloseness is "hierarchical", but column {self.sensitive!r} has no hierarchy',
@@ -169,12 +171,12 @@ def _ordered_distance(histogram: Histogram, sizes: Counts) -> Floats:
     A class's cumulative share is constant from one of its codes to the next while the table's only grows,
     so the table crosses it once in each run, and prefix sums give the area on both sides of the crossing.
     """
-    places = len(histogram.reference)
-    if places < 2 or not len(histogram.codes):
+    positions = len(histogram.reference)
+    if positions < 2 or not len(histogram.codes):
         return np.zeros(len(sizes))
     owners, starts = histogram.owners(), histogram.codes.astype(np.int64)
     last = histogram.indptr[1:][owners] - 1 == np.arange(len(owners))
-    ends = np.where(last, places, np.append(starts[1:], places))
+    ends = np.where(last, positions, np.append(starts[1:], positions))
     running = np.cumsum(histogram.counts, dtype=np.int64)
     before = np.concatenate([[0], running])[histogram.indptr[:-1]]
     running -= before[owners]
@@ -190,7 +192,7 @@ def _ordered_distance(histogram: Histogram, sizes: Counts) -> Floats:
     head = np.zeros(len(sizes))
     occupied = np.flatnonzero(np.diff(histogram.indptr))
     head[occupied] = area[starts[histogram.indptr[occupied]]] / rows
-    return (head + per_class(np.add, between, indptr=histogram.indptr)) / (places - 1)
+    return (head + per_class(np.add, between, indptr=histogram.indptr)) / (positions - 1)
 
 
 def _hierarchical(histogram: Histogram, sizes: Counts, *, taxonomy: Taxonomy) -> Floats:

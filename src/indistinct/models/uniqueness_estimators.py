@@ -84,15 +84,15 @@ def estimate_by(sizes: Counts, population_size: int, *, estimator: str) -> float
     if estimator == "zayatz":
         return zayatz_share(counts)
     if estimator == "pitman" or (estimator == "dankar" and counts.fraction <= SMALL_FRACTION):
-        found = pitman_share(counts)
+        share = pitman_share(counts)
     else:
-        found = snb_share(counts)
+        share = snb_share(counts)
     if estimator != "dankar":
-        return found
+        return share
     zayatz = zayatz_share(counts)
     if counts.fraction <= SMALL_FRACTION:
-        return zayatz if found is None else found
-    return zayatz if found is None else min(zayatz, found)
+        return zayatz if share is None else share
+    return zayatz if share is None else min(zayatz, share)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,9 +222,9 @@ def _sliding(counts: SizeCounts, r: float) -> Callable[[float], float]:
     def likelihood(logit: float) -> float:
         log_p, log_q = -math.log1p(math.exp(-logit)), -math.log1p(math.exp(logit))
         one_less = others + r * log_p + (sizes - 1) * log_q
-        found = one_less + np.log(fraction + (1 - fraction) * (sizes - 1 + r) / sizes * math.exp(log_q))
+        value = one_less + np.log(fraction + (1 - fraction) * (sizes - 1 + r) / sizes * math.exp(log_q))
         seen = math.log(-math.expm1(math.log1p(-fraction) + r * log_p))
-        return float(np.dot(counts.classes, found)) - counts.number * seen
+        return float(np.dot(counts.classes, value)) - counts.number * seen
 
     return likelihood
 
@@ -239,6 +239,7 @@ def _gamma_ratio(first: float, steps: int) -> float:
 
 
 def _inner(value: float, ends: tuple[float, float]) -> bool:
+    """Return whether a value is inside its bounds, so that the search converged."""
     return ends[0] + _NEAR < value < ends[1] - _NEAR
 
 

@@ -36,7 +36,7 @@ from indistinct.tables.domain import Domain
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | None = None) -> Assignment:
-    """Return where a recoding sends cells whose codes are those of the recoding's own domains.
+    """Assign cells to the classes of a recoding; the codes of both are those of the recoding's domains.
 
     Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
     `without` marks cells that are suppressed, whatever the recoding says of them.
@@ -66,6 +66,7 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | Non
 
 
 def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
+    """Return the layout of the published tables: classes, or buckets with their slices."""
     if not isinstance(recoding, ByBucket):
         return class_layout(assignment, recoding.schema)
     generalized = []
@@ -76,19 +77,19 @@ def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
 
 
 def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
-    """Return the domains whose codes a recoding speaks in."""
+    """Return the domains of a recoding's columns."""
     if isinstance(recoding, ByBucket):
         return recoding.domains
     return tuple(c.domain for c in (recoding.quasi if isinstance(recoding, ByPart) else recoding.columns))
 
 
 def needs_joint(recoding: Recoding) -> bool:
-    """Return whether a recoding speaks of rows by their sensitive values, which must be counted inside each cell."""
+    """Return whether a recoding assigns rows by sensitive values, which must then be counted within each cell."""
     return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
 
 
 def keys_of(recoding: Recoding) -> tuple[Key, ...]:
-    """Return the keys that must be counted together with the cells that a stored recoding speaks of."""
+    """Return the keys that must be counted together with the cells of a stored recoding."""
     if isinstance(recoding, ByBucket) and recoding.schema is not None:
         return tuple((name,) for name in recoding.schema.sensitive)
     return ()
@@ -123,12 +124,11 @@ def gaps_of(frequencies: FrequencySet, recoding: Recoding) -> Gaps:
 
 
 def _by_column(frequencies: FrequencySet, recoding: ByColumn, without: Mask | None) -> Assignment:
+    """Assign cells by a recoding that maps the values of each column on their own."""
     codes = [group[frequencies.vectors[:, j]] for j, group in enumerate(recoding.groups)]
     if any(group.min() < 0 for group in recoding.groups):
         outside = np.logical_or.reduce([code < 0 for code in codes])
-        _require_covered(
-            outside, without, "combination(s) of quasi-identifier values have values that it does not cover"
-        )
+        _require_covered(outside, without, "combinations of quasi-identifier values with values that it does not cover")
         codes = [np.maximum(code, 0) for code in codes]
     sizes = [len(column.summary.published) for column in recoding.columns]
     grouping = group_rows(codes, sizes)
@@ -152,6 +152,7 @@ def _suppress_cells(class_ids: Codes, without: Mask | None) -> Codes:
 
 
 def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
+    """Raise `UnseenValueError` for cells that the recoding does not cover, but for those to suppress (`without`)."""
     uncovered = outside if without is None else outside & ~without
     if uncovered.any():
         raise UnseenValueError(
@@ -161,8 +162,9 @@ def _require_covered(outside: Mask, without: Mask | None, what: str) -> None:
 
 
 def _by_region(frequencies: FrequencySet, recoding: ByRegion, without: Mask | None) -> Assignment:
+    """Assign cells by a recoding that cuts the space of values into regions."""
     class_ids, outside = _locate_cells(frequencies, recoding)
-    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
+    what = f"combinations of known quasi-identifier values {recoding.not_covered}"
     _require_covered(np.logical_or.reduce(outside), without, what)
     return _join_equal_classes(frequencies, recoding, recoding.values, _suppress_cells(class_ids, without))
 
@@ -180,15 +182,16 @@ def _locate_cells(frequencies: FrequencySet, recoding: ByRegion) -> tuple[Codes,
 
 
 def _by_cell(frequencies: FrequencySet, recoding: ByCell, without: Mask | None) -> Assignment:
-    places = _find(frequencies.vectors, recoding)
-    what = f"combination(s) of known quasi-identifier values {recoding.not_covered}"
-    _require_covered(places < 0, without, what)
+    positions = _find(frequencies.vectors, recoding)
+    what = f"combinations of known quasi-identifier values {recoding.not_covered}"
+    _require_covered(positions < 0, without, what)
     return _join_equal_classes(
-        frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[places], without)
+        frequencies, recoding, recoding.values, _suppress_cells(recoding.class_ids[positions], without)
     )
 
 
 def _by_row(frequencies: FrequencySet, recoding: ByRow) -> Assignment:
+    """Assign cells by a recoding that lists how many rows of each cell go to each class."""
     _check_rows(frequencies, recoding)
     values, merged = _distinct(recoding.values, recoding)
     class_ids = np.where(recoding.class_ids < 0, -1, merged[recoding.class_ids])
@@ -250,8 +253,8 @@ def _distinct(values: Codes, recoding: Recoding) -> tuple[Codes, Codes]:
     """Return the distinct published vectors, ascending, and the place of each class among them."""
     sizes = [len(column.summary.published) for column in recoding.columns]
     values = values.copy()
-    for place, column in enumerate(recoding.columns):
-        values[:, place] = _as_seen(column.summary.published)[values[:, place]]
+    for index, column in enumerate(recoding.columns):
+        values[:, index] = _as_seen(column.summary.published)[values[:, index]]
     grouping = group_rows(list(values.T), sizes)
     return values[grouping.first], grouping.group_ids()
 
@@ -289,8 +292,8 @@ def _find(vectors: Codes, recoding: ByCell) -> Codes:
     words, _ = pack(list(np.concatenate([recoding.vectors, vectors]).T), sizes)
     known, wanted = words[: len(recoding.vectors)], words[len(recoding.vectors) :]
     order = np.argsort(known)
-    places = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
-    return np.where(known[places] == wanted, places, -1)
+    positions = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    return np.where(known[positions] == wanted, positions, -1)
 
 
 def class_layout(assignment: Assignment, schema: Schema | None) -> Layout:
@@ -381,7 +384,7 @@ def project(frequencies: FrequencySet, names: Sequence[str]) -> tuple[FrequencyS
     """
     columns = [frequencies.vectors[:, frequencies.names.index(name)] for name in names]
     grouping = group_rows(columns, [int(column.max()) + 1 for column in columns])
-    places = grouping.group_ids()
-    sizes = np.bincount(places, weights=frequencies.counts).astype(np.int64)
+    positions = grouping.group_ids()
+    sizes = np.bincount(positions, weights=frequencies.counts).astype(np.int64)
     vectors = np.asfortranarray(np.stack([column[grouping.first] for column in columns], axis=1).astype(np.int32))
-    return FrequencySet(tuple(names), vectors, Classes(sizes)), places
+    return FrequencySet(tuple(names), vectors, Classes(sizes)), positions

@@ -43,18 +43,18 @@ class ClassRows:
         """Return the classes from one to before another."""
         sizes = self.sizes[first:last]
         before = int(self.sizes[:first].sum())
-        shown, rows = self.shown.slice(first, last - first), self.rows.slice(before, int(sizes.sum()))
-        return ClassRows(shown, sizes, rows, self.columns)
+        labels, rows = self.shown.slice(first, last - first), self.rows.slice(before, int(sizes.sum()))
+        return ClassRows(labels, sizes, rows, self.columns)
 
 
-def class_words(shown: pa.Table) -> pa.ChunkedArray:
-    """Return one text for each class, by which classes are ordered; different classes have different texts.
+def class_words(published: pa.Table) -> pa.ChunkedArray:
+    """Join the published values of each class to one text, by which classes are sorted; texts of classes differ.
 
     >>> shown = pa.table({"age": ["[20-29]", None, "[20-29]"], "sex": ["M", "F", "F"]})
     >>> pc.sort_indices(class_words(shown)).to_pylist()
     [1, 2, 0]
     """
-    texts = [_texts(column) for column in shown.columns]
+    texts = [_texts(column) for column in published.columns]
     if len(texts) == 1:
         return pc.fill_null(texts[0], NOTHING)
     return pc.binary_join_element_wise(
@@ -63,6 +63,7 @@ def class_words(shown: pa.Table) -> pa.ChunkedArray:
 
 
 def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the values of a column as text, with NUL characters escaped."""
     plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
     texts = plain.cast(pa.large_string())
     if pc.any(pc.match_substring(texts, "\0")).as_py():
@@ -70,9 +71,9 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return texts
 
 
-def _order_classes(shown: pa.Table) -> tuple[Codes, Codes]:
+def _order_classes(published: pa.Table) -> tuple[Codes, Codes]:
     """Return classes in the order of what they show, and which of them show something else than the one before."""
-    words = class_words(shown)
+    words = class_words(published)
     order = pc.sort_indices(words).to_numpy()
     ordered = words.take(pa.array(order))
     fresh = np.ones(len(order), dtype=bool)
@@ -81,30 +82,30 @@ def _order_classes(shown: pa.Table) -> tuple[Codes, Codes]:
     return order, fresh
 
 
-def gather_classes(shown: pa.Table, owners: Codes, rows: pa.Table, columns: Sequence[str]) -> ClassRows:
+def gather_classes(published: pa.Table, owners: Codes, rows: pa.Table, columns: Sequence[str]) -> ClassRows:
     """Return classes in the order of what they show, given the class of every row; those that show the same are one.
 
     `columns` are those that are published, in order.
     """
-    order, fresh = _order_classes(shown)
-    places = np.empty(len(order), dtype=np.int32)
-    places[order] = np.cumsum(fresh) - 1
-    own = places[owners]
-    chosen = shown.take(pa.array(order[fresh]))
+    order, fresh = _order_classes(published)
+    positions = np.empty(len(order), dtype=np.int32)
+    positions[order] = np.cumsum(fresh) - 1
+    own = positions[owners]
+    chosen = published.take(pa.array(order[fresh]))
     sizes = np.bincount(own, minlength=chosen.num_rows)
     return ClassRows(chosen, sizes, take_rows(rows, np.argsort(own, kind="stable")), tuple(columns))
 
 
 def unite_classes(several: Sequence[ClassRows]) -> ClassRows:
     """Return the classes of several, in order; rows of classes that show the same follow each other."""
-    shown = pa.concat_tables([each.shown for each in several])
+    labels = pa.concat_tables([each.shown for each in several])
     sizes = np.concatenate([each.sizes for each in several])
-    order, fresh = _order_classes(shown)
+    order, fresh = _order_classes(labels)
     begins = np.flatnonzero(fresh)
     rows = pa.concat_tables([each.rows for each in several])
     moved = run_entries(starts_of(sizes)[:-1][order], sizes[order])
     united = np.add.reduceat(sizes[order], begins) if len(begins) else sizes
-    return ClassRows(shown.take(pa.array(order[begins])), united, take_rows(rows, moved), several[0].columns)
+    return ClassRows(labels.take(pa.array(order[begins])), united, take_rows(rows, moved), several[0].columns)
 
 
 def take_rows(rows: pa.Table, order: Codes) -> pa.Table:

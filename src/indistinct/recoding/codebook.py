@@ -118,22 +118,22 @@ class Codebook(Result):
 
     def of(self, column: str) -> tuple[LabelEntry, ...]:
         """Return the labels of a column."""
-        found = tuple(entry for entry in self.entries if entry.column == column)
-        if not found:
+        entries = tuple(entry for entry in self.entries if entry.column == column)
+        if not entries:
             raise InputError(
                 f"the codebook has no column {column!r}", hint=f"it has: {', '.join(self.columns) or 'none'}"
             )
-        return found
+        return entries
 
     @property
     def unpublished(self) -> dict[str, int]:
         """How many values of a column's groups no label shows, because only a hierarchy declares them."""
-        found = {}
+        counts = {}
         for name in self.columns:
             own = self.of(name)
-            shown = {text for entry in own for text in (entry.label, *(entry.values if entry.kind == "set" else ()))}
-            found[name] = len({text for entry in own if entry.kind == "group" for text in entry.values} - shown)
-        return {name: count for name, count in found.items() if count}
+            texts = {text for entry in own for text in (entry.label, *(entry.values if entry.kind == "set" else ()))}
+            counts[name] = len({text for entry in own if entry.kind == "group" for text in entry.values} - texts)
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def table(self) -> pa.Table:
@@ -180,9 +180,9 @@ def codebook_of(
             )
     for name, outputs in published:
         own_labels = (labels or {}).get(name)
-        kind, found = _entries_of(table, name, outputs, (hierarchies or {}).get(name), own_labels)
-        if columns is not None or told_by_labels(found):
-            entries += found
+        kind, column_entries = _entries_of(table, name, outputs, (hierarchies or {}).get(name), own_labels)
+        if columns is not None or told_by_labels(column_entries):
+            entries += column_entries
             kinds[name] = kind
     return Codebook(tuple(entries), kinds)
 
@@ -215,18 +215,19 @@ def told_by_labels(entries: Sequence[LabelEntry]) -> bool:
 def _entries_of(
     table: pa.Table, name: str, outputs: tuple[str, ...], hierarchy: Hierarchy | None, labels: ColumnLabels | None
 ) -> tuple[Kind, list[LabelEntry]]:
+    """Return the kind of a published column, and an entry for each of its labels."""
     rows = distinct_texts(table, outputs)
-    shown = kind_of(table.schema.field(outputs[0]).type)
+    declared = kind_of(table.schema.field(outputs[0]).type)
     if len(outputs) > 1:
-        kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], shown)
+        kind = kind_of_labels([text for row in rows for text in row[:2] if text is not None], declared)
         return kind, [_entry_of_ends(name, row, kind) for row in rows]
     texts = [row[0] for row in rows]
     present = [text for text in texts if text is not None]
-    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in present], shown)
+    kind = kind_of_labels([text.removesuffix(OR_MISSING) for text in present], declared)
     groups, moments = _groups_of(hierarchy), kind is Kind.DATE and shows_moments(present)
-    found = [_entry_of(name, text, kind, groups, moments=moments) for text in texts]
+    entries = [_entry_of(name, text, kind, groups, moments=moments) for text in texts]
     codes = {} if labels is None else labels.codes
-    return kind, [replace(entry, code=codes.get(entry.label or "")) for entry in found] if codes else found
+    return kind, [replace(entry, code=codes.get(entry.label or "")) for entry in entries] if codes else entries
 
 
 def distinct_texts(table: pa.Table, names: Sequence[str]) -> list[Texts]:
@@ -245,6 +246,7 @@ def distinct_texts(table: pa.Table, names: Sequence[str]) -> list[Texts]:
 def _entry_of(
     name: str, text: str | None, kind: Kind, groups: Mapping[str, tuple[str, ...]], *, moments: bool
 ) -> LabelEntry:
+    """Describe one label: a value, a range, a set, a group, missing, or everything."""
     if text is None:
         return LabelEntry(name, None, "missing", missing=True)
     inside, absent = text.removesuffix(OR_MISSING), text.endswith(OR_MISSING)
@@ -296,9 +298,9 @@ def as_value(end: End | None) -> Value | None:
 
 def _groups_of(hierarchy: Hierarchy | None) -> dict[str, tuple[str, ...]]:
     """Return the values below each label that a hierarchy declares one by one."""
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for value, *labels in hierarchy.listed if hierarchy is not None else ():
         for label in dict.fromkeys(labels):
             if label and value:
-                found.setdefault(label, []).append(value)
-    return {label: tuple(values) for label, values in found.items()}
+                groups.setdefault(label, []).append(value)
+    return {label: tuple(values) for label, values in groups.items()}

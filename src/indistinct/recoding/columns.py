@@ -20,8 +20,8 @@ from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Codes
 from indistinct.parameters import Refused
-from indistinct.spelling import spell_value, split, unquote
 from indistinct.tables.domain import Domain, Kind
+from indistinct.text_form import spell_value, split, unquote
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class QuasiColumn:
 
     @cached_property
     def ranks(self) -> Codes:
-        """Each code's place in the order in which the column is cut."""
+        """Rank of each code in the order in which the column is cut."""
         if self.tree and self.taxonomy is not None:
             return self.taxonomy.ranks()
         return np.arange(len(self.domain), dtype=np.int32)
@@ -108,7 +108,8 @@ def _check_span(column: QuasiColumn) -> None:
             return
     name = column.domain.column
     raise InputError(
-        f"column {name!r} holds numbers beyond 10^307: the distance between the smallest and the largest is no number",
+        f"column {name!r} holds numbers beyond 10^307: the distance between the smallest and the largest is not a "
+        "number",
         hint="give the column in a larger unit, or make such values missing",
         column=name,
     )
@@ -154,7 +155,7 @@ class LevelBounds:
         return any(most is not None for _, (_, most) in self.bounds)
 
     def of(self, column: str, height: int) -> tuple[int, int]:
-        """Return the bounds of a column whose hierarchy has some height; all of it where none were given."""
+        """Return minimum and maximum level of a column, by default 0 and the height of its hierarchy."""
         least, most = dict(self.bounds).get(column, (0, None))
         return least, height if most is None else most
 
@@ -198,21 +199,21 @@ def levels_of(given: LevelBounds | Mapping[str, Any] | None) -> LevelBounds:
 
 
 def parse_bounds(column: str, text: str) -> Bounds:
-    """Return the bounds that a text spells for a column: 1..3, 1.., ..3 or 2, which is 2..2.
+    """Parse the level bounds of a column: 1..3, 1.., ..3 or 2, which is 2..2.
 
     >>> parse_bounds("zipcode", "1.."), parse_bounds("zipcode", "2")
     ((1, None), (2, 2))
     """
-    found = re.fullmatch(r"\s*(\d*)\s*(\.\.)?\s*(\d*)\s*", text)
-    if found is None or not (found[1] or found[3]):
+    match = re.fullmatch(r"\s*(\d*)\s*(\.\.)?\s*(\d*)\s*", text)
+    if match is None or not (match[1] or match[3]):
         raise _error(f"of {column!r} must be two levels, such as 1..3; got {text!r}")
-    if not found[2]:
+    if not match[2]:
         return _bounds_of(column, (int(text), int(text)))
-    return _bounds_of(column, (int(found[1] or 0), int(found[3]) if found[3] else None))
+    return _bounds_of(column, (int(match[1] or 0), int(match[3]) if match[3] else None))
 
 
 def spell_bounds(bounds: Bounds) -> str:
-    """Return bounds as a flag spells them.
+    """Write bounds as a flag takes them.
 
     >>> spell_bounds((1, 3)), spell_bounds((1, None))
     ('1..3', '1..')
@@ -297,7 +298,7 @@ class NumericForms:
 
     @classmethod
     def from_text(cls, text: str) -> "NumericForms":
-        """Return the forms that a text spells: `mean`, `age=mean|day=bounds` or `bounds|age=mean`."""
+        """Parse numeric forms: `mean`, `age=mean|day=bounds` or `bounds|age=mean`."""
         return numeric_forms(text)
 
     def of(self, column: str) -> NumericForm:
@@ -313,7 +314,7 @@ class NumericForms:
         _check_columns("numeric", dict(self.by_column), columns)
 
     def require_numbers(self, columns: Iterable[QuasiColumn]) -> None:
-        """Raise `ParameterError` where a column with a form of its own is not published as ranges of numbers or dates.
+        """Raise `ParameterError` if a form is given for a column that is not published as ranges of numbers or dates.
 
         Those are names, declared orders, and numbers that are cut along a hierarchy.
         """
@@ -363,6 +364,7 @@ FORMS_OF_NUMBERS = _FormsOfNumbers()
 
 
 def _parse(text: str) -> NumericForms:
+    """Parse numeric forms: a default, and forms of single columns."""
     default: NumericForm = "interval"
     by_column: dict[str, NumericForm] = {}
     for index, part in enumerate(split(text, "|")):
@@ -413,7 +415,7 @@ class Importance:
 
     @property
     def _differing(self) -> frozenset[tuple[str, float]]:
-        """The columns whose weight is not 1, in no order."""
+        """The columns whose weight is not 1, as a set."""
         return frozenset((name, weight) for name, weight in dict(self.weights).items() if weight != 1)
 
     def __str__(self) -> str:
@@ -422,15 +424,15 @@ class Importance:
     @classmethod
     def from_text(cls, text: str) -> "Importance":
         """Return the weights of a text such as `age=3|sex=2`."""
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for part in split(text, "|"):
             name, *rest = split(part.strip(), "=")
             try:
                 (number,) = rest
-                found[unquote(name.strip())] = float(number)
+                weights[unquote(name.strip())] = float(number)
             except ValueError:
                 raise _not_positive("is not of the form column=number") from None
-        return importance_of(found)
+        return importance_of(weights)
 
     def of(self, column: str) -> float:
         """Return the weight of a column."""
@@ -466,6 +468,7 @@ def importance_of(given: AnyImportance) -> Importance:
 
 
 def _positive(name: str, weight: Any) -> float:
+    """Check a weight: a finite number above 0, within the allowed range."""
     number = math.nan
     if not isinstance(weight, bool) and isinstance(weight, Real):
         with suppress(OverflowError):  # for an integer too large for a float
@@ -478,6 +481,7 @@ def _positive(name: str, weight: Any) -> float:
 
 
 def _not_positive(problem: str) -> ParameterError:
+    """Return the error of an invalid weight."""
     return ParameterError(
         f"`importance` {problem}",
         parameter="importance",
@@ -496,7 +500,7 @@ def _check_columns(setting: str, names: Iterable[str], quasi: Collection[str]) -
     for name in names:
         if name not in quasi:
             raise ParameterError(
-                f"`{setting}` names the column {name!r}, which is no quasi-identifier",
+                f"`{setting}` names the column {name!r}, which is not a quasi-identifier",
                 parameter=setting,
                 hint=did_you_mean(name, quasi) or f"the quasi-identifiers are {', '.join(quasi)}",
             )

@@ -48,7 +48,7 @@ class Growth:
     published: Codes | None = None
 
     def moved(self, codes: Codes) -> Codes:
-        """Return what published codes are now."""
+        """Translate published codes to their new numbers."""
         return codes if self.published is None else self.published[codes]
 
 
@@ -105,6 +105,7 @@ def _join_domains(column: RecodedColumn, other: Domain) -> Domain:
 
 
 def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_domain: bool) -> Growth:
+    """Extend a column to a larger domain; nodes and ranges then cover the new values that belong to them."""
     codes = column.domain.translate(domain)
     if len(codes) == len(domain):
         return Growth(column, codes, np.arange(len(domain)), groups)
@@ -127,7 +128,7 @@ def _grow(column: RecodedColumn, domain: Domain, *, groups: Codes | None, full_d
 
 
 def _known_only(column: RecodedColumn, domain: Domain, groups: Codes | None = None) -> Growth:
-    """Return a column over a larger domain of which it covers no further value."""
+    """Move a column to a larger domain; new values stay uncovered."""
     codes = column.domain.translate(domain)
     kept = keep_column(column, domain, codes, groups)
     larger = RecodedColumn(domain, kept.ranks, column.floor, column.summary, column.hierarchy)
@@ -169,7 +170,7 @@ def _line_summary(column: RecodedColumn, domain: Domain, codes: Codes) -> Column
 
 
 def _move_cuts(cuts: Cuts, grown: list[Growth]) -> Cuts:
-    """Return a tree whose cuts stand right before the first known value behind them; so do the runs of a set."""
+    """Move each cut to the position right before the known value that follows it; the runs of sets likewise."""
     cut, size = cuts.cut.copy(), len(cuts.members[0]) - 1 if cuts.members is not None else 0
     axis_of = np.zeros(size, dtype=np.int64)
     axis_of[-1 - cuts.cut[(cuts.axis >= 0) & (cuts.cut < 0)]] = cuts.axis[(cuts.axis >= 0) & (cuts.cut < 0)]
@@ -313,7 +314,7 @@ def keep_column(column: RecodedColumn, domain: Domain, codes: Codes, groups: Cod
 
 
 def _ranks(column: RecodedColumn, ancestors: Codes, codes: Codes) -> Codes:
-    """Return an order in which known values keep their order and every node is one run.
+    """Rank old and new values so that known ones keep their order and each node is one run.
 
     A new value follows the last known one of the lowest node that has any; uncovered values come last.
     """
@@ -357,8 +358,8 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
         published = np.full(int(ancestors[:, level].max(initial=0)) + 1, -1, dtype=np.int64)
         here = used[levels[used] == level]
         published[nodes[here]] = here
-        found = np.where(ancestors[:, level] < 0, -1, published[ancestors[:, level]])
-        own = np.where(found >= 0, found, own)
+        ancestors_published = np.where(ancestors[:, level] < 0, -1, published[ancestors[:, level]])
+        own = np.where(ancestors_published >= 0, ancestors_published, own)
     own[codes] = groups
     return own.astype(np.int32)
 
@@ -366,7 +367,7 @@ def _lowest_published(ancestors: Codes, groups: Codes, codes: Codes, levels: Cod
 def _summary(
     column: RecodedColumn, bound: _BoundHierarchy, domain: Domain, ranks: Codes, levels: Codes, nodes: Codes
 ) -> ColumnSummary:
-    """Return what is published: the nodes of the recoding with the ranks that they cover now, and new ones."""
+    """Return the published nodes with the ranks that they now cover, including new nodes."""
     order = np.argsort(ranks)
     low, high = np.empty(len(levels), dtype=np.int32), np.empty(len(levels), dtype=np.int32)
     for level in np.unique(levels).tolist():
@@ -382,10 +383,10 @@ def _summary(
 
 def _taken(summary: ColumnSummary, order: Codes) -> ColumnSummary:
     """Return published values in another order."""
-    shown = summary.published
-    (name, values), parts = shown.outputs[0], ("low", "high", "leaves", "levels")
-    moved = {part: getattr(shown, part)[order] for part in parts}
-    published = replace(shown, outputs=((name, values.take(pa.array(order))),), **moved)
+    own = summary.published
+    (name, values), parts = own.outputs[0], ("low", "high", "leaves", "levels")
+    moved = {part: getattr(own, part)[order] for part in parts}
+    published = replace(own, outputs=((name, values.take(pa.array(order))),), **moved)
     return ColumnSummary(published, summary.low[order], summary.high[order], summary.absent[order])
 
 
@@ -393,10 +394,10 @@ def _more(
     published: PublishedColumn, taxonomy: Taxonomy, domain: Domain, low: Codes, high: Codes, levels: Codes, nodes: Codes
 ) -> PublishedColumn:
     """Return published values with those of new nodes behind them."""
-    (name, values), places = published.outputs[0], slice(len(published), None)
-    fresh = list(zip(levels[places].tolist(), nodes[places].tolist(), strict=True))
-    if values.type == domain.values.type and not levels[places].any() and not pa.types.is_string(values.type):
-        raw = low[places] - domain.missing
+    (name, values), positions = published.outputs[0], slice(len(published), None)
+    fresh = list(zip(levels[positions].tolist(), nodes[positions].tolist(), strict=True))
+    if values.type == domain.values.type and not levels[positions].any() and not pa.types.is_string(values.type):
+        raw = low[positions] - domain.missing
         labels = domain.values.take(pa.array(raw, pa.int64(), mask=raw < 0))
     else:
         labels = pa.array([taxonomy.labels[level][node] for level, node in fresh], pa.string())
@@ -405,8 +406,8 @@ def _more(
     return replace(
         published,
         outputs=((name, pa.concat_arrays([values, labels.cast(values.type)])),),
-        low=np.concatenate([published.low, line[low[places]]]),
-        high=np.concatenate([published.high, line[high[places]]]),
+        low=np.concatenate([published.low, line[low[positions]]]),
+        high=np.concatenate([published.high, line[high[positions]]]),
         leaves=np.append(published.leaves, leaves),
         levels=levels,
         span=max(published.span, float(line.max() - line.min())),

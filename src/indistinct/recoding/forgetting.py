@@ -165,8 +165,8 @@ def _keep_nodes(column: RecodedColumn, borders: Codes) -> _KeptValues:
         raise _cannot_forget(f"labels of column {domain.column!r} do not tell its values apart")
     missing = len(known) < len(values)
     line = pc.sort_indices(known).to_numpy()  # by code: the place among the known ones
-    places = np.array([place for place, value in enumerate(values) if value is not None], dtype=np.int64)[line]
-    ranks = np.concatenate([[values.index(None)] if missing else [], places]).astype(np.int32)
+    indices = np.array([index for index, value in enumerate(values) if value is not None], dtype=np.int64)[line]
+    ranks = np.concatenate([[values.index(None)] if missing else [], indices]).astype(np.int32)
     moved = np.searchsorted(starts, np.arange(len(domain)), side="right") - 1
     return _with_domain(column, replace(domain, values=known.take(pa.array(line)), missing=missing), ranks, moved)
 
@@ -176,10 +176,10 @@ def _value_in_node(column: RecodedColumn, index: int | None) -> object:
     domain, published = column.domain, column.summary.published
     if index is None:
         raise _cannot_forget(f"column {domain.column!r} is cut between values of one label")
-    shown, level = published.outputs[0][1][index], int(published.levels[index])
-    if shown.type == domain.values.type and not level:
-        return shown.as_py()
-    label = shown.cast(pa.string()).as_py()
+    text, level = published.outputs[0][1][index], int(published.levels[index])
+    if text.type == domain.values.type and not level:
+        return text.as_py()
+    label = text.cast(pa.string()).as_py()
     for candidate in _candidates(column, label, level):
         value = read_as(pa.array([candidate]), domain.values.type) if candidate is not None else pa.nulls(1)
         if not value.null_count and _has_label(
@@ -190,7 +190,7 @@ def _value_in_node(column: RecodedColumn, index: int | None) -> object:
 
 
 def _candidates(column: RecodedColumn, label: str, level: int) -> Iterator[Any]:
-    """Yield values that may lie in a node: its label, declared leaves, the ends of its range, and zero."""
+    """Yield values that may belong to a node: its label, declared leaves, the ends of its range, and zero."""
     yield label
     declared = table_of_values(column.hierarchy)
     for row in () if declared is None else declared.rows:
@@ -205,6 +205,7 @@ def _candidates(column: RecodedColumn, label: str, level: int) -> Iterator[Any]:
 
 
 def _has_label(hierarchy: Hierarchy | None, domain: Domain, label: str, level: int) -> bool:
+    """Return whether a hierarchy gives this label to the only value of a domain on a level."""
     try:
         taxonomy = None if hierarchy is None else hierarchy.bind(domain)
     except HierarchyError:

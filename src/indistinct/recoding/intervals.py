@@ -24,16 +24,16 @@ class RangeColumn:
 
 
 def range_column(column: pa.ChunkedArray, name: str) -> RangeColumn | None:
-    """Return a column whose labels are all numbers or dates, or ranges of them; None for any other one."""
+    """Parse a column whose labels are numbers or dates, or ranges of them; None for any other column."""
     book = codebook_of(pa.table({name: column}), columns=[name])
     entries = book.entries
     kind = book.kinds.get(name, Kind.TEXT)
     ranged = any(entry.kind in ("range", "everything") for entry in entries)
     if kind is Kind.TEXT or not ranged or any(entry.kind in ("set", "group") for entry in entries):
         return None
-    places = {entry.label: place for place, entry in enumerate(entries)}
+    index_of = {entry.label: index for index, entry in enumerate(entries)}
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode(null_encoding="encode")
-    own = np.array([places[text] for text in encoded.dictionary.to_pylist()], dtype=np.int64)
+    own = np.array([index_of[text] for text in encoded.dictionary.to_pylist()], dtype=np.int64)
     return RangeColumn(kind, entries, own[encoded.indices.to_numpy(zero_copy_only=False)])
 
 
@@ -52,9 +52,9 @@ def pandas_intervals(column: RangeColumn) -> Any:
         together = pandas.arrays.IntervalArray.from_arrays(lefts, rights, closed=next(iter(bounded), "both"))
         return together[column.codes]
     made = np.empty(len(closed), dtype=object)
-    for place, entry in enumerate(column.entries):
-        ends = (lefts[place], rights[place])
-        made[place] = np.nan if entry.kind == "missing" else pandas.Interval(*ends, closed=closed[place])
+    for index, entry in enumerate(column.entries):
+        ends = (lefts[index], rights[index])
+        made[index] = np.nan if entry.kind == "missing" else pandas.Interval(*ends, closed=closed[index])
     return made[column.codes]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.budget import Budget, parse_budget
 from indistinct.frequencies.passes import KeyTree
 from indistinct.frequencies.structure import Form
 from indistinct.hierarchy.builders import Suppression
@@ -27,6 +26,7 @@ from indistinct.recoding.stored_parts import PartStore
 from indistinct.recoding.summary import ColumnSummary, Style
 from indistinct.recoding.transformations import Transformation
 from indistinct.schema import Schema
+from indistinct.suppression_limit import Budget, parse_budget
 from indistinct.tables.domain import Domain
 from indistinct.tables.value import Reading
 
@@ -193,7 +193,7 @@ class Recoding(ABC):
 
     @property
     def of_slices(self) -> "tuple[Recoding, ...]":
-        """Return the recodings of the slices of a sliced release whose values were generalized before."""
+        """Return the recodings that generalized the slices of a sliced release."""
         return ()
 
     @property
@@ -253,7 +253,7 @@ class ByCell(Recoding):
 
     @property
     def not_covered(self) -> str:
-        """Return that only what is listed is covered."""
+        """Return the end of the error message for values that are not listed."""
         return "are not in the recoding"
 
 
@@ -319,7 +319,7 @@ class ByBucket(Recoding):
 
 
 def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
-    """Return a recoding whose columns know the hierarchies that give labels to further values.
+    """Attach hierarchies to the columns of a recoding, so that further values get labels.
 
     Listed vectors and rows need none: no label is true of a vector that is not listed.
     """
@@ -411,6 +411,7 @@ def _json_items(block: pa.Array) -> bytes:
 
 
 def _same(mine: object, theirs: object) -> bool:
+    """Compare two fields of recodings, which may be arrays."""
     if isinstance(mine, np.ndarray):
         return isinstance(theirs, np.ndarray) and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
     if isinstance(mine, pa.Array):

@@ -119,7 +119,7 @@ def shows_moments(texts: Sequence[str]) -> bool:
 
 
 def written_span(texts: Texts, kind: Kind, *, moments: bool = False) -> tuple[float | None, float | None, bool] | None:
-    """Return where the ends of a published number, range or star lie on the line of their column.
+    """Return both ends of a published number, range or star as numbers, and whether the upper end is included.
 
     >>> written_span(("[25-30]",), Kind.NUMBER), written_span(("[ .. 24] or missing",), Kind.NUMBER)
     ((25.0, 30.0, True), (None, 24.0, True))
@@ -132,19 +132,19 @@ def written_span(texts: Texts, kind: Kind, *, moments: bool = False) -> tuple[fl
 
 
 def _calendar_span(text: str) -> LabelSpan | None:
-    """Return where a month, a quarter, a year or a decade begins, and where the next one does, which is excluded."""
-    found = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
-    if found is None or found["year"] == "0000":
+    """Return the span from the start of a month, quarter, year or decade to the start of the next, excluded."""
+    match = _CALENDAR.fullmatch(text.removesuffix(OR_MISSING))
+    if match is None or match["year"] == "0000":
         return None
-    year, month, months = int(found["year"]), 1, 120 if found["decade"] else 12
-    if found["month"]:
-        month, months = int(found["month"]), 1
-    elif found["quarter"]:
-        month, months = 3 * int(found["quarter"]) - 2, 3
-    later, place = divmod(month - 1 + months, 12)
+    year, month, months = int(match["year"]), 1, 120 if match["decade"] else 12
+    if match["month"]:
+        month, months = int(match["month"]), 1
+    elif match["quarter"]:
+        month, months = 3 * int(match["quarter"]) - 2, 3
+    later, month_index = divmod(month - 1 + months, 12)
     if year + later > MAXYEAR:
         return LabelSpan(datetime(year, month, 1), datetime.max, True)
-    return LabelSpan(datetime(year, month, 1), datetime(year + later, place + 1, 1), False)
+    return LabelSpan(datetime(year, month, 1), datetime(year + later, month_index + 1, 1), False)
 
 
 def behind_a_zero(text: str) -> bool:
@@ -152,14 +152,14 @@ def behind_a_zero(text: str) -> bool:
     return _BEHIND_A_ZERO.search(text) is not None
 
 
-def kind_of_labels(texts: Sequence[str], shown: Kind) -> Kind:
-    """Return whether labels speak of numbers, of dates or of texts, by themselves; `shown` is what the column holds.
+def kind_of_labels(texts: Sequence[str], published_kind: Kind) -> Kind:
+    """Infer whether labels are numbers, dates or texts; `published_kind` is the declared kind of the column.
 
     >>> kind_of_labels(["[20-29]", "31", "*"], Kind.TEXT), kind_of_labels(["021**", "*"], Kind.TEXT)
     (<Kind.NUMBER: 'number'>, <Kind.TEXT: 'text'>)
     """
-    if shown is not Kind.TEXT:
-        return shown
+    if published_kind is not Kind.TEXT:
+        return published_kind
     present = [text for text in texts if text != ROOT]
     number = () if any(map(behind_a_zero, present)) else (Kind.NUMBER,)
     for kind in (*number, Kind.DATE) if present else ():
@@ -195,7 +195,7 @@ def last_inside(span: LabelSpan, kind: pa.DataType) -> End | float | None:
 
 
 def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
-    """Return the number or the date that a text spells, which other spellings of it share."""
+    """Parse a number or a date so that different ways of writing a value give the same result."""
     try:
         match kind:
             case Kind.NUMBER:
@@ -211,7 +211,7 @@ def parse_value(text: str, kind: Kind) -> Decimal | datetime | None:
 
 
 def parse_values(texts: Sequence[str], kind: Kind) -> list[Decimal | datetime | None]:
-    """Return the numbers or the dates that texts spell, as `parse_value` does; names spell none.
+    """Parse several numbers or dates as `parse_value` does; names give None.
 
     >>> parse_values(["1.50", "x"], Kind.NUMBER)
     [Decimal('1.50'), None]
@@ -220,7 +220,7 @@ def parse_values(texts: Sequence[str], kind: Kind) -> list[Decimal | datetime | 
 
 
 def place_on_line(value: End | float) -> float:
-    """Return where a number or a date lies on a column's line."""
+    """Convert a number or a date to a float; dates are days since 1970."""
     if not isinstance(value, datetime):
         return float(value)
     return (value - datetime(1970, 1, 1)) / timedelta(days=1)

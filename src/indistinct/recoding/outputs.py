@@ -45,7 +45,7 @@ ENDS = (("_from", "_to"), ("_min", "_max"))
 
 
 def check_range_form(form: object) -> RangeForm:
-    """Return how ranges are published; raise `ParameterError` for a word that is not known."""
+    """Check the form of ranges; raise `ParameterError` for an unknown word."""
     for known in RANGE_FORMS:
         if form == known:
             return known
@@ -176,7 +176,7 @@ class Assignment:
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """Return what the joint codes of pieces speak of."""
+        """Return the keys that the joint codes of pieces contain."""
         return () if self.frequencies.joint is None else tuple(self.frequencies.joint.codes)
 
 
@@ -284,7 +284,7 @@ def multiset_labels(texts: Sequence[str | None], indptr: Codes, members: Codes, 
 
 
 def written_ranges(label: str) -> Iterator[WrittenRange]:
-    """Yield every way to read a label as a range; only a column's values tell which hyphen parts its ends.
+    """Yield every way to read a label as a range; a hyphen may separate the ends or be a minus sign.
 
     >>> list(written_ranges("[25-30]"))
     [WrittenRange(first='25', last='30', closed=True)]

@@ -38,7 +38,7 @@ AnyRecoding = TypeVar("AnyRecoding", bound=Recoding)
 
 
 def require_free_names(schema: Schema) -> None:
-    """Raise where a column that the table has already would be made of a range."""
+    """Raise if a column made of a range would have the name of an existing column."""
     made = [name + end for name in schema.quasi for end in (FROM, TO, MISSING)]
     taken = [name for name in made if name in schema.columns]
     if taken:
@@ -58,6 +58,7 @@ def with_range_columns(recoding: AnyRecoding) -> AnyRecoding:
 
 
 def _publish_ends(column: RecodedColumn) -> PublishedColumn:
+    """Publish the labels of a column of numbers or dates as two columns with the ends of ranges."""
     published, domain = column.summary.published, column.domain
     (name, labels), *beside = published.outputs
     if domain.kind is Kind.TEXT or domain.declared or name != domain.column:
@@ -111,6 +112,7 @@ def _type_of_whole(ends: Sequence[End | float | None]) -> pa.DataType:
 
 
 def _to_arrow(ends: Sequence[End | float | None], kind: pa.DataType) -> pa.Array:
+    """Convert the ends of ranges to an Arrow array of the column's type."""
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and not kind.scale):
         return pa.array([None if end is None else int(end) for end in ends], kind)  # type: ignore[arg-type]
     if pa.types.is_floating(kind):

@@ -79,16 +79,17 @@ def files_of_recoding(recoding: Recoding, path: str | Path) -> dict[Path, Callab
 def files_of_parts(made: Callable[[], ByPart], path: str | Path) -> dict[Path, Callable[[Path], None]]:
     """Return the two files of a recoding by parts, which is made when they are filled."""
 
-    def fill(place: Path) -> None:
-        found = made()
-        store = _store_of(found)
-        document = {"arrow": store.digest(), **_plain(replace(found, store=None, parts=store.parts), None)}
-        place.write_text(_text(document), encoding="utf-8")
+    def fill(path: Path) -> None:
+        content = made()
+        store = _store_of(content)
+        document = {"arrow": store.digest(), **_plain(replace(content, store=None, parts=store.parts), None)}
+        path.write_text(_text(document), encoding="utf-8")
 
     return {Path(path): fill, arrays_path(path): lambda place: _store_of(made()).copy_to(place)}
 
 
 def _store_of(recoding: ByPart) -> PartStore:
+    """Return the stored parts of a recoding; raise if they were not kept."""
     if recoding.store is None:
         _refuse(
             "the parts of this recoding were not kept, because they were not asked for when the release was made",
@@ -108,6 +109,7 @@ def read_recoding(path: str | Path) -> Recoding:
 
 
 def _read_at(path: str | Path) -> Recoding:
+    """Read a recoding from a file, with its second file if it has one."""
     try:
         text = _bytes_of(Path(path)).decode()
     except UnicodeDecodeError:
@@ -126,11 +128,11 @@ def _is_by_part(text: str) -> bool:
 
 def _read_parts(text: str, path: Path) -> Recoding:
     """Return a recoding whose parts stay on disk; their file is kept open, so that it cannot be replaced."""
-    found, named = _read(text, lambda: b""), json.loads(text)["arrow"]
-    if not isinstance(found, ByPart):
+    recoding, named = _read(text, lambda: b""), json.loads(text)["arrow"]
+    if not isinstance(recoding, ByPart):
         raise AssertionError("what says that it is by parts is")
     try:
-        store = PartStore.open(path, parts=found.parts, columns=len(found.quasi))
+        store = PartStore.open(path, parts=recoding.parts, columns=len(recoding.quasi))
         same = store.digest() == named
     except OSError as error:
         raise InputError(
@@ -139,7 +141,7 @@ def _read_parts(text: str, path: Path) -> Recoding:
         ) from None
     if not same:
         _refuse("the two files of the recoding do not belong together", hint="keep them as they were written")
-    return replace(found, store=store)
+    return replace(recoding, store=store)
 
 
 def recoding_of(given: Recoding | str | Path) -> Recoding:
@@ -148,7 +150,7 @@ def recoding_of(given: Recoding | str | Path) -> Recoding:
 
 
 def arrays_path(path: str | Path) -> Path:
-    """Return where the arrays of a large recoding lie.
+    """Return the path of the arrays of a large recoding.
 
     >>> arrays_path("recoding.json").name
     'recoding.json.arrow'
@@ -168,6 +170,7 @@ def second_file(path: str | Path) -> Path | None:
 
 
 def _bytes_of(path: Path) -> bytes:
+    """Read an ordinary file; raise `InputError` if it cannot be read."""
     try:
         return read_ordinary(path)
     except OSError as error:
@@ -211,6 +214,7 @@ def _stored_fields(kind: Any) -> dict[str, Field[Any]]:
 
 
 def _content(array: pa.Array, listed: Callable[[], list[Any]], arrays: list[pa.Array] | None) -> dict[str, Any]:
+    """Store an array as a JSON list, or append it to the arrays of the second file."""
     if arrays is None:
         return {"type": str(array.type), "values": listed()}
     arrays.append(array)
@@ -228,6 +232,7 @@ def _arrow_file(arrays: Sequence[pa.Array]) -> pa.Buffer:
 
 
 def _arrays(content: bytes) -> list[pa.Array]:
+    """Read the arrays of the second file."""
     with pa.ipc.open_file(pa.py_buffer(content)) as file:
         (batch,) = (file.get_batch(index) for index in range(file.num_record_batches))
     batch.validate(full=True)
@@ -235,6 +240,7 @@ def _arrays(content: bytes) -> list[pa.Array]:
 
 
 def _read(text: str, second: Callable[[], bytes]) -> Recoding:
+    """Parse a recoding; `second` reads the second file if the arrays are there."""
     try:
         data = json.loads(text, parse_constant=_refuse_constant)
         if data["format"] != FORMAT or type(data["version"]) is not int or not OLDEST <= data["version"] <= VERSION:
@@ -317,6 +323,7 @@ def _hierarchy(data: Any) -> Hierarchy:
 
 
 def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Any:
+    """Build a dataclass from stored fields; raise unless they are exactly those of this version."""
     known = _stored_fields(kind)
     needed = {name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING}
     if not needed <= data.keys() <= known.keys():
@@ -325,6 +332,7 @@ def _instance(kind: Any, data: Mapping[str, Any], arrays: Sequence[pa.Array]) ->
 
 
 def _scalar(kind: Any, data: Any) -> Any:
+    """Check and return a stored scalar: a number, a text, a truth value or a known word."""
     if get_origin(kind) is Literal:
         if data not in get_args(kind):
             raise ValueError("this word is not known")
@@ -339,6 +347,7 @@ def _scalar(kind: Any, data: Any) -> Any:
 
 
 def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
+    """Return a stored array of numbers in its shape."""
     shape = data["shape"]
     if not shape or any(type(each) is not int or each < 0 for each in shape):
         raise ValueError("a shape is some lengths")
@@ -353,12 +362,14 @@ def _numbers(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> Codes:
 
 
 def _element(data: Mapping[str, Any], arrays: Sequence[pa.Array]) -> pa.Array:
+    """Return the stored array that a number refers to."""
     if type(data["array"]) is not int or data["array"] < 0:
         raise IndexError("arrays are numbered from 0")
     return arrays[data["array"]]
 
 
 def _from_numbers(values: Any, kind: str) -> pa.Array:
+    """Convert a JSON list to an Arrow array; raise for other types of numbers."""
     arrow = pa.type_for_alias(kind)
     allowed = {bool} if pa.types.is_boolean(arrow) else {int} if pa.types.is_integer(arrow) else {int, float}
     if not isinstance(values, list) or not set(map(type, values)) <= allowed:

@@ -49,11 +49,11 @@ class StoredPart:
     sets: KeySets | None = None
 
     def arrays(self) -> dict[str, Codes]:
-        """Return what is stored, by name; the arrays of sets only where there are some."""
-        found = {name: getattr(self, name) for name in KINDS}
+        """Return the stored arrays by name; those of sets only if there are sets."""
+        stored = {name: getattr(self, name) for name in KINDS}
         if self.sets is not None:
-            found |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
-        return found
+            stored |= dict(zip(SETS, (self.sets.of_node, self.sets.starts, self.sets.members), strict=True))
+        return stored
 
     def digest(self) -> bytes:
         """Return a SHA-256 of the part."""
@@ -68,14 +68,14 @@ class StoredPart:
         """Raise `InputError` unless the cuts are a tree, and every class has its ends."""
         nodes, classes = len(self.axis), len(self.starts) - 1
         inner = self.axis >= 0
-        places = np.arange(nodes)
+        positions = np.arange(nodes)
         steps = np.diff(self.starts)
         sound = (
             (nodes == len(self.cut) == len(self.left) == 2 * classes - 1)
             and bool(((self.axis >= -1) & (self.axis < columns)).all())
-            and bool((self.left[inner] > places[inner]).all() and (self.left[inner] + 1 < nodes).all())
+            and bool((self.left[inner] > positions[inner]).all() and (self.left[inner] + 1 < nodes).all())
             and np.array_equal(np.sort(self.left[~inner]), np.arange(classes))
-            and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), places[1:])
+            and np.array_equal(np.sort(np.concatenate([self.left[inner], self.left[inner] + 1])), positions[1:])
             and (self.starts[0] == 0 and bool((steps > 0).all()) and self.starts[-1] == len(self.keys))
             and all((self.cut[self.axis == each] <= self.keys[:, each].max()).all() for each in range(columns))
             and (self.sets is None or self.sets.is_sound(self.axis, [MAX_NAMES] * columns))
@@ -116,7 +116,7 @@ class PartStore:
 
     @classmethod
     def open(cls, path: Path, *, parts: int, columns: int) -> "PartStore":
-        """Return the parts that lie in an ordinary file; raise `InputError` if its end does not say that they do."""
+        """Open the parts in a file; raise `InputError` if its end does not mark it as such a file."""
         check_ordinary(path)
         store = cls(path.open("rb"), parts, columns, path.absolute())
         try:
@@ -168,9 +168,9 @@ class PartStore:
         except (pa.ArrowException, OSError, ValueError):
             raise unreadable_part() from None
         sets = [arrays.pop(name) for name in SETS if name in arrays]
-        found = StoredPart(**arrays, sets=KeySets(*sets) if sets and len(sets[0]) else None)
-        found.check(self.columns)
-        return found
+        stored_part = StoredPart(**arrays, sets=KeySets(*sets) if sets and len(sets[0]) else None)
+        stored_part.check(self.columns)
+        return stored_part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -191,12 +191,12 @@ class PartsElsewhere:
                 f"a worker does not see the file {self.path.name!r} of the recoding",
                 hint="put both files of the recoding on a path that driver and workers share",
             ) from None
-        found = store.read(part)
-        if found.digest() != self.digests[part]:
+        stored_part = store.read(part)
+        if stored_part.digest() != self.digests[part]:
             raise InputError(
                 "the recoding has changed while it was applied", hint="run it again when no program writes to its files"
             )
-        return found
+        return stored_part
 
 
 def _writable(array: pa.Array, kind: type) -> Codes:
@@ -226,7 +226,7 @@ class PartWriter:
         self.parts += 1
 
     def stored(self, columns: int) -> PartStore:
-        """Return what was written; nothing more can be added."""
+        """Close the writer and return the stored parts."""
         with disk_errors():
             self.writer.close()
             self.file.flush()

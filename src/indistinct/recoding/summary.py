@@ -112,7 +112,7 @@ class ColumnSummary:
 def tight_bounds(
     column: QuasiColumn, ranks: Codes, *, class_ids: Codes, classes: int, starts: Codes | None = None
 ) -> Bounds:
-    """Return the ranks that the rows of each class reach; `starts` are the first of each, if they stand together."""
+    """Return the lowest and highest rank of each class; `starts` are the first rows if rows are sorted by class."""
     if starts is not None and not floor_of(column):
         low, high = (reach.reduceat(ranks, starts).astype(np.int32) for reach in (np.minimum, np.maximum))
         return Bounds(low, high, np.zeros(classes, dtype=bool))
@@ -184,12 +184,12 @@ def _distinct_bounds(bounds: Bounds, size: int) -> tuple[Bounds, Codes]:
 def distinct_words(words: Codes, size: int) -> tuple[Codes, Codes]:
     """Return the distinct words, all below `size`, in ascending order, and the place of every word among them."""
     if _sparse(size, len(words)):
-        distinct, places = np.unique(words, return_inverse=True)
-        return distinct, places.astype(np.int32)
+        distinct, inverse = np.unique(words, return_inverse=True)
+        return distinct, inverse.astype(np.int32)
     used = np.zeros(size, dtype=bool)
     used[words] = True
-    places = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(used), places[words]
+    inverse = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(used), inverse[words]
 
 
 def _sparse(size: int, words: int) -> bool:
@@ -257,9 +257,9 @@ def node_summary(column: QuasiColumn, level: Codes, node: Codes) -> ColumnSummar
 def node_runs(nodes: Codes, count: int) -> tuple[Codes, Codes]:
     """Return the first and last rank of every node, given the node of each rank."""
     first, last = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.int32)
-    places = np.arange(len(nodes), dtype=np.int32)
-    last[nodes] = places
-    first[nodes[::-1]] = places[::-1]
+    positions = np.arange(len(nodes), dtype=np.int32)
+    last[nodes] = positions
+    first[nodes[::-1]] = positions[::-1]
     return first, last
 
 
@@ -268,9 +268,9 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     pick, codes = distinct_sets(indptr, members, len(column.domain))
     # Hashes have no meaning: number the sets by their first and last member and their size.
     order = np.lexsort((np.diff(indptr)[pick], members[indptr[pick + 1] - 1], members[indptr[pick]]))
-    places = np.empty(len(order), dtype=np.int32)
-    places[order] = np.arange(len(order), dtype=np.int32)
-    pick, codes = pick[order], places[codes]
+    positions = np.empty(len(order), dtype=np.int32)
+    positions[order] = np.arange(len(order), dtype=np.int32)
+    pick, codes = pick[order], positions[codes]
     sizes = np.diff(indptr)[pick]
     starts = starts_of(sizes)
     inner = np.arange(starts[-1]) - np.repeat(starts[:-1], sizes) + np.repeat(indptr[pick], sizes)
@@ -281,8 +281,8 @@ def summarize_sets(column: QuasiColumn, indptr: Codes, members: Codes) -> tuple[
     if column.tree and column.taxonomy is not None:
         levels = meeting_levels(column.taxonomy.ancestors[column.by_rank], low, high)
         labels = node_labels(column.taxonomy, levels, column.by_rank[low], sizes=sizes, others=labels)
-    places = column.positions[column.by_rank[kept]]
-    ends = (np.minimum.reduceat(places, starts[:-1]), np.maximum.reduceat(places, starts[:-1]))
+    positions = column.positions[column.by_rank[kept]]
+    ends = (np.minimum.reduceat(positions, starts[:-1]), np.maximum.reduceat(positions, starts[:-1]))
     published = published_as(column, ((column.name, labels),), ends, leaves=sizes, levels=levels)
     return ColumnSummary(published, low, high, np.zeros(len(low), dtype=bool), (starts, kept)), codes
 
@@ -345,6 +345,7 @@ def published_as(
 def _published_range(
     column: QuasiColumn, outputs: tuple[tuple[str, pa.Array], ...], bounds: Bounds, region: Region | None
 ) -> PublishedColumn:
+    """Describe ranges for publishing: labels, ends, and how many values and levels they cover."""
     known = bounds.low <= bounds.high
     low, high = np.where(known, bounds.low, 0), np.where(known, bounds.high, 0)
     leaves = np.where(known, bounds.high - bounds.low + 1, 0) + bounds.absent
@@ -358,6 +359,7 @@ def _published_range(
 
 
 def _differs(key: Array) -> Mask:
+    """Mark entries that differ from the one before; NaN equals NaN."""
     if key.dtype.kind == "f":
         return (key[1:] != key[:-1]) & ~(np.isnan(key[1:]) & np.isnan(key[:-1]))
     return key[1:] != key[:-1]
@@ -388,12 +390,12 @@ def range_outputs(
 
 def interval_labels(domain: Domain, bounds: Bounds) -> pa.Array:
     """Return the label of each range; only values that are an end of one are written as text."""
-    places, low, high = np.zeros(len(domain), dtype=np.int32), *(ends.copy() for ends in (bounds.low, bounds.high))
+    positions, low, high = np.zeros(len(domain), dtype=np.int32), *(ends.copy() for ends in (bounds.low, bounds.high))
     known = low <= high
-    places[low[known]] = places[high[known]] = 1
-    ends = np.flatnonzero(places)
-    places[ends] = np.arange(len(ends))
-    low[known], high[known] = places[low[known]], places[high[known]]
+    positions[low[known]] = positions[high[known]] = 1
+    ends = np.flatnonzero(positions)
+    positions[ends] = np.arange(len(ends))
+    low[known], high[known] = positions[low[known]], positions[high[known]]
     texts = pc.fill_null(raw_values(domain, ends).cast(pa.string()), "") if len(ends) else pa.array([""])
     return (range_labels if domain.ordered else text_range_labels)(texts, low, high, bounds.absent)
 
@@ -409,12 +411,12 @@ def _mean(domain: Domain, means: Codes | None) -> pa.Array:
 
 def raw_values(domain: Domain, codes: Codes) -> pa.Array:
     """Return values of the domain in their own type; code 0 of a domain with missing is null."""
-    places = pa.array(codes - domain.missing, pa.int64(), mask=(codes < domain.missing))
-    return domain.values.take(places)
+    positions = pa.array(codes - domain.missing, pa.int64(), mask=(codes < domain.missing))
+    return domain.values.take(positions)
 
 
 def region_of(column: QuasiColumn, bounds: Bounds) -> Region:
-    """Return ranges that reach to the next cut, so that they cover what lies between known values and beyond them.
+    """Widen ranges up to the next cut, so that they also cover values between and beyond the known ones.
 
     A range ends before the first value behind the cut. Whole numbers and days name the last one before it.
     """

@@ -71,7 +71,7 @@ class Transformation:
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Return the ways in which the column is transformed; bounds and rounding of numbers are one."""
+        """Return the kinds of masking of the column; bounds and rounding of numbers count as one."""
         numbers = [name for name in ("round", "top", "bottom") if getattr(self, name) is not None]
         others = [name for name in ("truncate", "level", "clear") if getattr(self, name) is not None]
         return (*(["/".join(numbers)] if numbers else []), *others)
@@ -82,13 +82,13 @@ class Transformation:
         return self.round is not None and float(self.round).is_integer()
 
     def options(self) -> dict[str, Any]:
-        """Return what is declared, as a policy has it."""
+        """Return the declared options in the form of a policy."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "hierarchy"}
         numbers = {name: _plain_number(value) for name, value in given.items() if value is not None}
         return {**numbers, **({"clear": True} if self.clear == "all" else {})}
 
     def spec(self) -> str:
-        """Return the transformation as a flag spells it."""
+        """Write the masking as a flag takes it."""
         return ",".join(name if value is True else f"{name}:{value}" for name, value in self.options().items())
 
 
@@ -108,7 +108,7 @@ def transformation_from_options(options: Mapping[str, Any]) -> Transformation:
 
 
 def parse_transformation(text: str) -> Transformation:
-    """Return the transformation that a flag spells.
+    """Parse the masking of a flag.
 
     >>> parse_transformation("bottom:0,top:90").options()
     {'top': 90, 'bottom': 0}
@@ -134,7 +134,7 @@ def check_transformations(
 
     Raises unless each is one of a sensitive or insensitive column.
     """
-    found = {}
+    checked = {}
     for name, given in transformations.items():
         if not isinstance(given, Transformation):
             raise ParameterError(
@@ -143,15 +143,15 @@ def check_transformations(
             )
         check_role(name, schema)
         if given.level is None:
-            found[name] = given
+            checked[name] = given
             continue
         if given.hierarchy is None and name not in hierarchies:
             raise SchemaError(
                 f"column {name!r} is to be published on level {given.level} of its hierarchy, and it has none",
                 hint=f"give it one: `hierarchy` in a policy, --hierarchy {name}=…, hierarchies={{{name!r}: …}}",
             )
-        found[name] = given if given.hierarchy is not None else replace(given, hierarchy=hierarchies[name])
-    return found
+        checked[name] = given if given.hierarchy is not None else replace(given, hierarchy=hierarchies[name])
+    return checked
 
 
 def kept_hierarchies(
@@ -182,6 +182,7 @@ def check_role(name: str, schema: Schema) -> None:
 
 
 def _check_number(name: str, value: Any) -> None:
+    """Raise unless an option of masking is a finite number."""
     if value is None:
         return
     if value is True:  # a flag without a number
@@ -193,6 +194,7 @@ def _check_number(name: str, value: Any) -> None:
 
 
 def _check_word(name: str, value: Any, known: tuple[str, ...]) -> None:
+    """Raise unless an option of masking is one of the known words."""
     if value is not None and value not in known:
         given = value if isinstance(value, str) else type(value).__name__
         raise ParameterError(
@@ -240,9 +242,9 @@ class Transformed:
 
     def table(self, table: pa.Table) -> pa.Table:
         """Return a table, or a batch of one, with its columns transformed."""
-        for place, name in enumerate(table.column_names):
+        for index, name in enumerate(table.column_names):
             if name in self.changes:
-                table = table.set_column(place, pa.field(name, self.types[name]), self.changes[name](table[name]))
+                table = table.set_column(index, pa.field(name, self.types[name]), self.changes[name](table[name]))
         return table
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
@@ -253,25 +255,25 @@ class Transformed:
 def transformed_columns(
     transformations: Mapping[str, Transformation], types: Mapping[str, pa.DataType], distinct: Distinct
 ) -> Transformed:
-    """Return what transforms the columns of a table of these types; `distinct` is asked where values must be known.
+    """Prepare the masking of a table's columns; `distinct` returns a column's values where they must be known.
 
     Raises `InputError` where a column is not what its transformation is for.
     """
-    found, kinds, declared = {}, {}, dict(transformations)
+    changes, kinds, declared = {}, {}, dict(transformations)
     for name, given in transformations.items():
         kind = types[name].value_type if isinstance(types[name], pa.DictionaryType) else types[name]
         if given.level is None or given.hierarchy is None:
             wanted = _kind_wanted(given)
             if wanted is not None and kind_of(kind) is Kind.TEXT and _is_empty(distinct(name)):
                 # A text file does not tell of what type a column without a value is.
-                found[name], kinds[name] = _nothing(EMPTY[wanted]), EMPTY[wanted]
+                changes[name], kinds[name] = _nothing(EMPTY[wanted]), EMPTY[wanted]
             else:
-                found[name], kinds[name] = _change(name, given, kind)
+                changes[name], kinds[name] = _change(name, given, kind)
             continue
         domain = _domain(name, distinct(name))
-        found[name], kinds[name] = _on_level(domain, given.level, given.hierarchy), pa.string()
+        changes[name], kinds[name] = _on_level(domain, given.level, given.hierarchy), pa.string()
         declared[name] = replace(given, hierarchy=given.hierarchy.complete_for(domain))
-    return Transformed(found, kinds, declared)
+    return Transformed(changes, kinds, declared)
 
 
 def _kind_wanted(given: Transformation) -> Kind | None:
@@ -285,10 +287,12 @@ def _is_empty(values: pa.ChunkedArray) -> bool:
 
 
 def _nothing(kind: pa.DataType) -> Change:
+    """Return a masking that clears a column without values."""
     return lambda column: pa.chunked_array([pa.nulls(len(column), kind)])
 
 
 def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change, pa.DataType]:
+    """Return the function that masks a column of this type, and the type of its result."""
     if given.clear is not None:
         return (_clear_cells if given.clear == "all" else _presence), pa.string()
     if given.truncate is not None:
@@ -307,6 +311,7 @@ def _change(name: str, given: Transformation, kind: pa.DataType) -> tuple[Change
 
 
 def _require(name: str, kind: pa.DataType, wanted: Kind) -> None:
+    """Raise unless a column holds values of the kind that its masking needs."""
     if kind_of(kind) is wanted:
         return
     what = next((words for test, words in OTHERS.items() if test(kind)), str(kind_of(kind)))
@@ -341,12 +346,13 @@ def _clear_cells(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _presence(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Replace values by one mark, so that only their presence is published."""
     there = _plain(column).is_valid()
     return pa.chunked_array(pc.if_else(there, pa.scalar(PRESENT), pa.scalar(None, pa.string())).chunks, pa.string())
 
 
 def _truncate_moments(column: pa.ChunkedArray, period: str) -> pa.ChunkedArray:
-    """Return the first day of the period in which the clock on the wall showed each moment."""
+    """Return the first day of the period of each moment, in local time."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         column = pc.local_timestamp(column)
@@ -355,6 +361,7 @@ def _truncate_moments(column: pa.ChunkedArray, period: str) -> pa.ChunkedArray:
 
 
 def _whole_numbers(name: str, column: pa.ChunkedArray, given: Transformation) -> pa.ChunkedArray:
+    """Round and bound whole numbers exactly, in 64 bits."""
     absent = column.is_null().to_numpy()
     try:
         numbers = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
@@ -372,6 +379,7 @@ def _whole_numbers(name: str, column: pa.ChunkedArray, given: Transformation) ->
 
 
 def _floats(_name: str, column: pa.ChunkedArray, given: Transformation) -> pa.ChunkedArray:
+    """Round and bound floating-point numbers."""
     absent = column.is_null().to_numpy()
     numbers = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy()
     if given.round is not None:
@@ -399,7 +407,7 @@ def _decimals(name: str, column: pa.ChunkedArray, given: Transformation, kind: p
         return column.cast(kind)
     except pa.ArrowInvalid:
         raise InputError(
-            f"column {name!r} has the type {kind}, in which the transformed numbers have no place",
+            f"column {name!r} has the type {kind}, which cannot hold the masked numbers",
             hint="give steps and bounds with no more decimals than the column has",
             column=name,
         ) from None
@@ -415,7 +423,7 @@ def _domain(name: str, values: pa.ChunkedArray) -> Domain:
 
 
 def _on_level(domain: Domain, level: int, hierarchy: Hierarchy) -> Change:
-    """Return what looks the label of each value up; one that was not there before is an error, and never published."""
+    """Return a function that replaces values by labels; it raises for a value that was not there before."""
     taxonomy, name = hierarchy.bind(domain), domain.column
     if level > taxonomy.height:
         raise InputError(
@@ -424,20 +432,21 @@ def _on_level(domain: Domain, level: int, hierarchy: Hierarchy) -> Change:
             column=name,
         )
     labels = np.array(taxonomy.labels[level], dtype=object)[taxonomy.ancestors[:, level]]
-    shown = pa.array(labels.tolist(), pa.string())
+    texts = pa.array(labels.tolist(), pa.string())
 
     def change(column: pa.ChunkedArray) -> pa.ChunkedArray:
         plain = _plain(column)
         there = plain.is_valid().to_numpy()
-        places = np.zeros(len(plain), dtype=np.int64)
+        positions = np.zeros(len(plain), dtype=np.int64)
         if there.any():
-            places[there] = domain.encode(plain.filter(pa.array(there)))
-        return pa.chunked_array([shown.take(pa.array(places, mask=~there))])
+            positions[there] = domain.encode(plain.filter(pa.array(there)))
+        return pa.chunked_array([texts.take(pa.array(positions, mask=~there))])
 
     return change
 
 
 def _too_large(name: str) -> InputError:
+    """Return the error of whole numbers too large for rounding."""
     return InputError(
         f"column {name!r} holds whole numbers beyond 4·10^18, which cannot be transformed",
         hint="such numbers are codes: read the column as text, and clear it or give it a hierarchy",

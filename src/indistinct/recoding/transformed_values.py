@@ -97,6 +97,7 @@ def _is_whole(given: Transformation) -> bool:
 
 
 def _whole_numbers(given: Transformation, numbers: Codes) -> Mask:
+    """Return which whole numbers the masking can have produced."""
     bounds = [int(each) for each in (given.bottom, given.top) if each is not None]
     fits = _between(given, numbers)
     if given.round is not None:
@@ -105,6 +106,7 @@ def _whole_numbers(given: Transformation, numbers: Codes) -> Mask:
 
 
 def _floats(given: Transformation, numbers: Codes) -> Mask:
+    """Return which floating-point numbers the masking can have produced, with a tolerance for rounding."""
     fits = np.isnan(numbers) | _between(given, numbers)
     if given.round is not None:
         step, wide = Fraction(str(given.round)), numbers.astype(np.float64)
@@ -118,6 +120,7 @@ def _floats(given: Transformation, numbers: Codes) -> Mask:
 
 
 def _between(given: Transformation, numbers: Codes) -> Mask:
+    """Return which numbers are within the bounds of the masking."""
     fits = np.ones(len(numbers), dtype=bool)
     if given.top is not None:
         fits &= numbers <= np.asarray(given.top, dtype=numbers.dtype)
@@ -127,7 +130,7 @@ def _between(given: Transformation, numbers: Codes) -> Mask:
 
 
 def _one_by_one(given: Transformation, texts: Sequence[str]) -> Mask:
-    """Return which texts spell such numbers: whole numbers and decimals exactly, others as floating-point numbers."""
+    """Return which texts are numbers that the masking can produce; whole numbers and decimals are compared exactly."""
     numbers = [_number(text) for text in texts]
     low, high, step = (None if each is None else Fraction(str(each)) for each in (given.bottom, given.top, given.round))
 
@@ -143,7 +146,7 @@ def _one_by_one(given: Transformation, texts: Sequence[str]) -> Mask:
 
 
 def _float(text: str) -> float | None:
-    """Return a floating-point number that a text spells with a point, an exponent or a word; None for other texts."""
+    """Parse a floating-point number with a point, an exponent or a word; None for other texts."""
     digits = text.lstrip("+-")
     try:
         number = None if digits.isdecimal() else float(text)
@@ -153,7 +156,7 @@ def _float(text: str) -> float | None:
 
 
 def _number(text: str) -> Fraction | None:
-    """Return the number that a text spells, None where it spells none, or one that no column holds."""
+    """Parse a number; None for other texts, and for numbers too large for any column."""
     try:
         number = Decimal(text)
         return Fraction(number) if number.is_finite() and abs(number.adjusted()) <= LARGEST_EXPONENT else None

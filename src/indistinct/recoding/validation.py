@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from indistinct.budget import parse_budget
 from indistinct.errors import InputError, ParameterError
 from indistinct.frequencies.encode import pack
 from indistinct.frequencies.slices import share_attributes, sharing_problem
@@ -34,6 +33,7 @@ from indistinct.recoding.kinds import (
     same_parts,
 )
 from indistinct.recoding.summary import ColumnSummary
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.domain import Domain, ascends
 from indistinct.tables.value import Reading, check_reading
 
@@ -42,25 +42,25 @@ MAX_CODE, MAX_ROWS = 2**31 - 1, 2**53
 
 
 def check_recoding(recoding: Recoding) -> None:
-    """Raise `InputError` unless a recoding is consistent; what it promises is for verification to judge."""
+    """Raise `InputError` unless a recoding is consistent. Verification judges its privacy guarantee."""
     _check_roles(recoding)
     for column in recoding.columns:
         _check_column(column)
     sizes = [len(column.domain) for column in recoding.columns]
-    shown = [len(column.summary.published) for column in recoding.columns]
+    published = [len(column.summary.published) for column in recoding.columns]
     match recoding:
         case ByColumn():
-            _check_groups(recoding, sizes, shown)
+            _check_groups(recoding, sizes, published)
         case ByRegion():
             _check_cuts(recoding.cuts, sizes)
-            _check_rows("values", recoding.values, shown, rows=recoding.cuts.classes)
+            _check_rows("values", recoding.values, published, rows=recoding.cuts.classes)
         case ByCell():
             _check_vectors("vectors", recoding.vectors, sizes)
-            _check_rows("values", recoding.values, shown)
+            _check_rows("values", recoding.values, published)
             least, below = -1, len(recoding.values)
             _check_codes("class_ids", recoding.class_ids, len(recoding.vectors), below=below, least=least)
         case ByRow():
-            _check_rows("values", recoding.values, shown)
+            _check_rows("values", recoding.values, published)
             _check_pieces(recoding, sizes, least=-1, classes=len(recoding.values))
         case ByBucket():
             _check_buckets(recoding)
@@ -99,6 +99,7 @@ def _is_budget(given: float | str) -> bool:
 
 
 def _are_levels(recoding: ByPart) -> bool:
+    """Return whether the level bounds of a recoding are valid and name its columns."""
     try:
         levels_of({name: list(bounds) for name, bounds in recoding.levels.bounds})
     except ParameterError:
@@ -115,6 +116,7 @@ def _check_reading(reading: Reading) -> None:
 
 
 def _check_column(column: RecodedColumn) -> None:
+    """Raise unless the domain, ranks and summary of a column are consistent."""
     size, name = len(column.domain), column.domain.column
     _check_domain(column.domain)
     _check_codes(f"ranks of {name!r}", column.ranks, size, below=size)
@@ -125,6 +127,7 @@ def _check_column(column: RecodedColumn) -> None:
 
 
 def _check_domain(domain: Domain) -> None:
+    """Raise unless the values of a domain are distinct, finite numbers, dates or texts."""
     values, name = domain.values, domain.column
     _require(_plain(values.type) and values.null_count == 0, f"the values of {name!r} must be numbers, dates or text")
     _require(0 < len(domain) <= MAX_CODE, f"{name!r} must have some values")
@@ -144,8 +147,8 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
     """Raise unless every published value has its outputs, its extent and the ranks that it covers."""
     published, count = summary.published, len(summary.published)
     outputs = [values for _, values in published.outputs]
-    shown = {name, *(f"{name}_{form}" for form in ("mean", "missing", "min", "max"))}
-    _require(all(output in shown for output, _ in published.outputs), f"{name!r} must be published under its name")
+    names = {name, *(f"{name}_{form}" for form in ("mean", "missing", "min", "max"))}
+    _require(all(output in names for output, _ in published.outputs), f"{name!r} must be published under its name")
     _require(outputs and all(len(values) == count for values in outputs), f"{name!r} must have its published values")
     plain = all(_plain(values.type) or pa.types.is_boolean(values.type) for values in outputs)
     _require(plain, f"the published values of {name!r} must be numbers, dates or text")
@@ -170,6 +173,7 @@ def _check_summary(summary: ColumnSummary, size: int, name: str) -> None:
 
 
 def _check_groups(recoding: ByColumn, sizes: Sequence[int], shown: Sequence[int]) -> None:
+    """Raise unless each value has a published value of its column."""
     _require(len(recoding.groups) == len(sizes), "every column must have its groups")
     for group, size, count in zip(recoding.groups, sizes, shown, strict=True):
         _check_codes("groups", group, size, below=count, least=-1)
@@ -242,6 +246,7 @@ def _check_pieces(recoding: ByRow | ByBucket, sizes: Sequence[int], *, least: in
 
 
 def _check_buckets(recoding: ByBucket) -> None:
+    """Raise unless the buckets, slices and sensitive columns are consistent."""
     names, slices = recoding.names, recoding.slices
     _require(not recoding.columns, "a recoding into buckets recodes no column")
     for domain in recoding.domains:
@@ -320,17 +325,17 @@ def _check_shape(name: str, part: Array, shape: tuple[int, ...], *, kinds: str =
 
 
 def _check_top(recoding: ByPart) -> None:
-    """Raise unless the upper cuts of a recoding by parts are a tree whose leaves are its parts."""
+    """Raise unless the upper cuts of a recoding by parts form a tree with the parts as its leaves."""
     top = recoding.top
     if top is None:
         return
     nodes, inner = len(top.axis), top.axis >= 0
-    places = np.arange(nodes)
+    positions = np.arange(nodes)
     sound = nodes == len(top.cut) == len(top.left) == len(top.right) and nodes % 2 == 1
     sound = sound and bool(((top.axis >= -1) & (top.axis < len(recoding.quasi))).all())
     children = np.concatenate([top.left[inner], top.right[inner]])
-    sound = sound and bool((children > np.tile(places[inner], 2)).all())
-    sound = sound and np.array_equal(np.sort(children), places[1:])
+    sound = sound and bool((children > np.tile(positions[inner], 2)).all())
+    sound = sound and np.array_equal(np.sort(children), positions[1:])
     sound = sound and np.array_equal(np.sort(top.left[~inner]), np.arange(recoding.parts))
     sizes = [None if column.keyed else len(column.domain) for column in recoding.quasi]
     sound = sound and (top.sets is None or top.sets.is_sound(top.axis, sizes))

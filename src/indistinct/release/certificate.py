@@ -199,9 +199,9 @@ class Certificate(Result):
 
     def document(self) -> Document:
         """Return each model with what it achieves, what was counted, and warnings."""
-        found = JsonValues("certificate", self.to_json())
-        title = f"Certificate: {guarantee_in_words(holds=self.holds, checks=failed_checks(found.at('verdicts')))}"
-        return document(title, verdict_grid(found), counted_grid(found), *listing(self.warnings))
+        values = JsonValues("certificate", self.to_json())
+        title = f"Certificate: {guarantee_in_words(holds=self.holds, checks=failed_checks(values.at('verdicts')))}"
+        return document(title, verdict_grid(values), counted_grid(values), *listing(self.warnings))
 
     def to_json(self) -> dict[str, Any]:
         """Return the certificate as plain JSON values."""
@@ -257,7 +257,7 @@ COUNTED_PEOPLE = "Privacy models, counted in people, by what is published of the
 
 
 def verdict_grid(stored: JsonValues, *, caption: str | None = None, spell: Callable[[str], str] | None = None) -> Grid:
-    """Return what each model asked for and what was achieved; `stored` is a certificate as JSON values.
+    """Return a table of required and achieved parameters by model; `stored` is a certificate as JSON values.
 
     `spell` words a model; without it a model is shown as the command line takes it.
     """
@@ -416,7 +416,7 @@ def for_others(certificate: Certificate, *, smallest: int = SMALLEST) -> dict[st
 
 
 def _achieved_shown(certificate: Certificate, units: Collection[str]) -> Collection[str]:
-    """Return the achieved values that tell nothing of what is hidden."""
+    """Return the achieved values that reveal nothing about withheld counts."""
     if "people" in units and certificate.people is not None:
         return ALWAYS_SHOWN
     every = {key for verdict in certificate.verdicts for key in verdict.achieved}
@@ -424,7 +424,7 @@ def _achieved_shown(certificate: Certificate, units: Collection[str]) -> Collect
 
 
 def _tells(certificate: Certificate, document: dict[str, Any], unit: str, smallest: int) -> bool:
-    """Return whether the counts of a unit tell something small, each alone or two together."""
+    """Return whether counts of a unit, or differences of two of them, are below `smallest`."""
     figures = [*_counts(certificate, document, unit), *_rest(certificate, unit)]
     known = {"rows": certificate.rows, "people": certificate.rows, "classes": certificate.classes}[unit]
     if any(0 < figure < smallest for figure in figures):
@@ -445,7 +445,7 @@ def _counts(certificate: Certificate, document: dict[str, Any], unit: str) -> It
 
 
 def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
-    """Yield what follows from several counts by adding them up.
+    """Yield the counts that a reader can derive by adding and subtracting others.
 
     Rows that were suppressed for no reason that a warning gives, people who lost some of their rows only, and rows
     beyond the first of each person, in the original and of those suppressed.
@@ -465,6 +465,7 @@ def _rest(certificate: Certificate, unit: str) -> Iterator[int]:
 
 
 def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
+    """Return the value at a path of a document, None if it is missing."""
     value: Any = document
     for key in path:
         value = None if value is None else value[key]
@@ -472,12 +473,13 @@ def _at(document: dict[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _hide(document: dict[str, Any], path: tuple[str, ...]) -> str:
+    """Clear the value at a path, and return the path as text."""
     _at(document, path[:-1])[path[-1]] = None
     return ".".join(path)
 
 
 def table_path(path: str | Path, name: str) -> Path:
-    """Return where a table of a release lies: the first at the release's path, others next to it.
+    """Return the path of a table of a release: the main one has the release's path, others are next to it.
 
     >>> table_path("release.csv.gz", "sensitive").name
     'release.sensitive.csv.gz'
@@ -490,5 +492,5 @@ def table_path(path: str | Path, name: str) -> Path:
 
 
 def certificate_path(path: str | Path) -> Path:
-    """Return where the certificate of a release lies; a folder, which has none, is no error here."""
+    """Return the path of a release's certificate; that it does not exist is no error here."""
     return Path(path).parent / f"{Path(path).name}.certificate.json"

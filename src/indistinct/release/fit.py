@@ -56,7 +56,7 @@ class Fit:
 
     @property
     def unit(self) -> str:
-        """Return what `members` are."""
+        """Return the unit of `members`: rows or people."""
         return self.counted.frequencies.classes.unit
 
     @property
@@ -70,7 +70,7 @@ class Fit:
         return 0 if self.without is None else self.counted.frequencies.classes.members_of(self.without)
 
     def describe(self) -> str:
-        """Return how many rows of which columns are not covered, without values."""
+        """Describe the uncovered rows by column, without values."""
         template, counts = self.described()
         return Sentence(template, **counts)
 
@@ -112,8 +112,8 @@ def fit(
     The recoding first covers what its hierarchies, ranges and regions cover of values that it does not know.
     """
     domains = {domain.column: domain for domain in domains_of(recoding)}
-    person, shown = ((), ()) if recoding.schema is None else (recoding.schema.person, recoding.schema.published)
-    request = Request(tuple(domains), keys, hierarchies or {}, domains=domains, person=person, to_publish=shown)
+    person, columns = ((), ()) if recoding.schema is None else (recoding.schema.person, recoding.schema.published)
+    request = Request(tuple(domains), keys, hierarchies or {}, domains=domains, person=person, to_publish=columns)
     request = replace(request, joint=needs_joint(recoding))
     larger = as_stored(recoding)
     try:
@@ -125,10 +125,10 @@ def fit(
         domains = {domain.column: domain for domain in domains_of(larger.recoding)}
         counted = engine.count(source, replace(request, domains=domains))
     try:
-        found = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
+        fitted = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
     except UnseenValueError:
-        found = _with_gaps(counted, larger)
-    return replace(found, fresh=_fresh(found, larger))
+        fitted = _with_gaps(counted, larger)
+    return replace(fitted, fresh=_fresh(fitted, larger))
 
 
 def _by_column(rows: Mapping[str, int], between: str = ", ") -> tuple[str, dict[str, int]]:
@@ -137,11 +137,11 @@ def _by_column(rows: Mapping[str, int], between: str = ", ") -> tuple[str, dict[
     return between.join(parts), {f"rows_{index}": count for index, count in enumerate(rows.values())}
 
 
-def _fresh(found: Fit, larger: Extended) -> dict[str, int]:
+def _fresh(fitted: Fit, larger: Extended) -> dict[str, int]:
     """Return the rows, by column, with a value that the stored recoding does not know and that is covered."""
-    cells, rows = found.counted.frequencies, {}
-    covered = np.ones(len(cells), dtype=bool) if found.without is None else ~found.without
-    for index, domain in enumerate(domains_of(found.recoding)):
+    cells, rows = fitted.counted.frequencies, {}
+    covered = np.ones(len(cells), dtype=bool) if fitted.without is None else ~fitted.without
+    for index, domain in enumerate(domains_of(fitted.recoding)):
         new = larger.unseen.get(domain.column)
         if new is not None and new.any():
             rows[domain.column] = int(cells.counts[covered & new[cells.vectors[:, index]]].sum())
@@ -155,7 +155,7 @@ def _own_domains(engine: Engine, source: Source, names: tuple[str, ...]) -> Mapp
 
 
 def _with_gaps(counted: Counted, larger: Extended) -> Fit:
-    """Return a fit in which cells that nothing covers are suppressed, and what they are."""
+    """Suppress the cells that no class covers, and count them by column."""
     cells, recoding = counted.frequencies, larger.recoding
     gaps, blamed = gaps_of(cells, recoding), np.zeros(len(cells), dtype=bool)
     uncovered, values = {}, []
@@ -171,10 +171,10 @@ def _with_gaps(counted: Counted, larger: Extended) -> Fit:
     return Fit(counted, recoding, assignment, gaps.cells, uncovered, combinations, tuple(values))
 
 
-def repair(found: Fit, model: Model) -> Repair:
+def repair(fitted: Fit, model: Model) -> Repair:
     """Suppress classes that break a model until it holds; a model that is not stable may take several rounds."""
-    cells, assignment = found.counted.frequencies, found.assignment
-    without = np.zeros(len(cells), dtype=bool) if found.without is None else found.without.copy()
+    cells, assignment = fitted.counted.frequencies, fitted.assignment
+    without = np.zeros(len(cells), dtype=bool) if fitted.without is None else fitted.without.copy()
     classes = rows = 0
     while len(assignment.classes):
         broken = classes_to_drop(model, assignment.classes)
@@ -182,30 +182,30 @@ def repair(found: Fit, model: Model) -> Repair:
             return Repair(assignment, classes, rows, assignment.suppressed_members)
         classes, rows = classes + int(broken.sum()), rows + int(assignment.classes.sizes[broken].sum())
         without |= np.append(broken, False)[assignment.class_ids]  # the last entry is that of class -1
-        assignment = assign(cells, found.recoding, without=without)
-    return Repair(None, classes, rows, found.members)
+        assignment = assign(cells, fitted.recoding, without=without)
+    return Repair(None, classes, rows, fitted.members)
 
 
-def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignment, tuple[str, ...]]:
-    """Return what is published of a table within a budget of rows, or people, and what readers must know of it.
+def suppressed_within(fitted: Fit, model: Model, *, budget: int) -> tuple[Assignment, tuple[str, ...]]:
+    """Return what is published within the suppression limit, with warnings; raise if the limit is exceeded.
 
     Raises `UnseenValueError` where what is not covered exceeds the budget. Classes that break the model stay where
     suppressing them would exceed it: verification then refuses the release.
     """
     warnings: list[str] = []
-    if found.fresh:
-        template, counts = _by_column(found.fresh)
+    if fitted.fresh:
+        template, counts = _by_column(fitted.fresh)
         prefix = "values that the first table did not have were published by what covers them: "
         warnings.append(Sentence(prefix + template, **counts))
-    if found.uncovered_rows:
-        if found.uncovered_members > budget:
-            raise _not_covered(found, model, budget=budget)
-        template, counts = found.described()
+    if fitted.uncovered_rows:
+        if fitted.uncovered_members > budget:
+            raise _not_covered(fitted, model, budget=budget)
+        template, counts = fitted.described()
         prefix = "{rows_suppressed:row|rows} suppressed, which the recoding does not cover: "
-        warnings.append(Sentence(prefix + template, rows_suppressed=found.uncovered_rows, **counts))
-    assignment = found.assignment
-    if budget and found.recoding.reusable:
-        repaired = repair(found, model)
+        warnings.append(Sentence(prefix + template, rows_suppressed=fitted.uncovered_rows, **counts))
+    assignment = fitted.assignment
+    if budget and fitted.recoding.reusable:
+        repaired = repair(fitted, model)
         if repaired.assignment is not None and repaired.classes and repaired.suppressed <= budget:
             assignment = repaired.assignment
             warnings.append(
@@ -219,48 +219,49 @@ def suppressed_within(found: Fit, model: Model, *, budget: int) -> tuple[Assignm
     return assignment, tuple(warnings)
 
 
-def _not_covered(found: Fit, model: Model, *, budget: int) -> UnseenValueError:
+def _not_covered(fitted: Fit, model: Model, *, budget: int) -> UnseenValueError:
+    """Return the error of a table with more uncovered rows than may be suppressed."""
     return UnseenValueError(
-        f"the recoding does not know or cover {found.uncovered_rows:,} of {found.rows:,} rows: {found.describe()}"
-        + (f"; {count_unit(budget, found.unit)} may be suppressed" if budget else ""),
-        hint=f"{_advice(found, model)[0]}; or search a new recoding on this table (auto:reuse=true, extent=region and "
+        f"the recoding does not know or cover {fitted.uncovered_rows:,} of {fitted.rows:,} rows: {fitted.describe()}"
+        + (f"; {count_unit(budget, fitted.unit)} may be suppressed" if budget else ""),
+        hint=f"{_advice(fitted, model)[0]}; or search a new recoding on this table (auto:reuse=true, extent=region and "
         "hierarchies cover values that are not known)",
-        values=found.values,
-        uncovered=dict(found.uncovered),
-        combinations=found.combinations,
+        values=fitted.values,
+        uncovered=dict(fitted.uncovered),
+        combinations=fitted.combinations,
     )
 
 
-def _advice(found: Fit, model: Model) -> tuple[str, float | None]:
-    """Return what to suppress in words, and the share that would do, if there is one."""
-    repaired = repair(found, model)
+def _advice(fitted: Fit, model: Model) -> tuple[str, float | None]:
+    """Return the advice on suppression in words, and the share that suffices if there is one."""
+    repaired = repair(fitted, model)
     if repaired.assignment is None:
         return "no row would be left that satisfies the model", None
-    share = share_above(repaired.suppressed, found.members)
+    share = share_above(repaired.suppressed, fitted.members)
     extra = f", with {plural(repaired.rows, 'row')} of {plural(repaired.classes, 'class', 'classes')} below the model"
-    words = f"`suppression={share}` (--suppression {share}) drops {count_unit(repaired.suppressed, found.unit)}"
+    words = f"`suppression={share}` (--suppression {share}) drops {count_unit(repaired.suppressed, fitted.unit)}"
     return words + (extra if repaired.rows else ""), share
 
 
-def within_budget(error: InfeasibleError, found: Fit, model: Model) -> InfeasibleError:
+def within_budget(error: InfeasibleError, fitted: Fit, model: Model) -> InfeasibleError:
     """Return the error of a recoding that drops too much of a table with the share that would do for all reasons."""
-    if not found.recoding.reusable:
+    if not fitted.recoding.reusable:
         return error
-    words, share = _advice(found, model)
+    words, share = _advice(fitted, model)
     return InfeasibleError(
         error.message, hint=f"{words}; or search a new recoding on this table", feasible=Feasible(share=share)
     )
 
 
-def explain_failure(error: VerificationError, found: Fit, model: Model) -> VerificationError:
-    """Return the error of a release that breaks its promise with what fails and what would repair it.
+def explain_failure(error: VerificationError, fitted: Fit, model: Model) -> VerificationError:
+    """Extend the error of a release that fails verification by what fails and what would repair it.
 
     One that fails only together with earlier releases says so already.
     """
     if "overlap" in error.details:
         return error
-    classes = found.assignment.classes
-    broken = model.violations(classes) if len(classes) and found.recoding.reusable else np.zeros(0, dtype=bool)
+    classes = fitted.assignment.classes
+    broken = model.violations(classes) if len(classes) and fitted.recoding.reusable else np.zeros(0, dtype=bool)
     if not broken.any():
         return error
     reached = ", ".join(
@@ -271,9 +272,9 @@ def explain_failure(error: VerificationError, found: Fit, model: Model) -> Verif
     )
     rows = int(classes.sizes[broken].sum())
     return VerificationError(
-        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes break it, with {rows:,} of {found.rows:,} "
-        "rows",
-        hint=f"{_advice(found, model)[0]}; or ask for what these rows achieve ({reached}); or search a new recoding on "
-        "this table; nothing was written",
+        f"{error.message}: {int(broken.sum()):,} of {len(classes):,} classes violate it, with {rows:,} of "
+        f"{fitted.rows:,} rows",
+        hint=f"{_advice(fitted, model)[0]}; or ask for what these rows achieve ({reached}); or search a new recoding "
+        "on this table; nothing was written",
         **error.details,
     )

@@ -95,7 +95,7 @@ class OpenedTables:
         return count_buckets(count, buckets, schema, rows=rows, reference=reference, light=light)
 
     def links(self, schema: Schema) -> Links | None:
-        """Return what links people to sensitive values across slices; None where everything in a row stays together."""
+        """Return the links between people and sensitive values across slices; None for a release in classes."""
         return None if self.structure.buckets is None else self.in_buckets(schema).links
 
     @property
@@ -110,7 +110,7 @@ class OpenedTables:
 
     @property
     def untyped(self) -> bool:
-        """Whether the release is a file that does not tell empty text from missing."""
+        """Whether the release is a file that cannot distinguish empty text from missing."""
         files = self.sources[MAIN].files
         return self.text or any(path.suffix.lower() in (*LABELLED, *SHEETS) for path in files)
 
@@ -127,7 +127,7 @@ class OpenedTables:
 
     @property
     def apart(self) -> Path | None:
-        """Where the table of sensitive values lies, if it is a file of its own."""
+        """Path of the table of sensitive values, if it is a file of its own."""
         return self.sources[SENSITIVE].path if SENSITIVE in self.sources else None
 
 
@@ -189,15 +189,15 @@ def open_release(
     by_certificate: bool,
 ) -> OpenedTables:
     """Open the tables of a release; a file is in buckets where its algorithm or its certificate says so."""
-    place = Path(release) if isinstance(release, str) else release
-    if isinstance(place, DatabaseTable):
-        found = read_release(place, schema, algorithm=algorithm, by_certificate=by_certificate)
-        opened = open_published(found, schema)
-    elif isinstance(place, Path) and (where.get("table") or address_of(place) is not None or place.is_file()):
-        found = read_release(
-            place, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
+    path = Path(release) if isinstance(release, str) else release
+    if isinstance(path, DatabaseTable):
+        tables = read_release(path, schema, algorithm=algorithm, by_certificate=by_certificate)
+        opened = open_published(tables, schema)
+    elif isinstance(path, Path) and (where.get("table") or address_of(path) is not None or path.is_file()):
+        tables = read_release(
+            path, schema, algorithm=algorithm, reading=reading, where=where, by_certificate=by_certificate
         )
-        opened = open_published(found, schema).without_guard()
+        opened = open_published(tables, schema).without_guard()
     else:
         return open_published(release, schema, engine=where["engine"], memory=where["memory"]).without_guard()
     named = algorithm is not None and algorithm.traits.buckets
@@ -222,15 +222,15 @@ def _as_text(published: Any, schema: Schema) -> tuple[Any, Reading | None]:
 
 def read_certificate(path: Path) -> dict[str, Any] | None:
     """Return the certificate next to a release, None if there is none."""
-    place = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
+    location = certificate_path(Path(origin) if (origin := origin_of(path)) and is_elsewhere(origin) else path)
     try:
-        (beside,) = fetch_files(place) or (place,)
+        (beside,) = fetch_files(location) or (location,)
         certificate = json.loads(read_ordinary(beside))
     except (FileNotFoundError, InputError):  # the second: at an address there is none
         return None
     except (OSError, ValueError, RecursionError):
         certificate = None
-    return _checked(certificate, without_credentials(place))
+    return _checked(certificate, without_credentials(location))
 
 
 def _checked(certificate: Any, name: str) -> dict[str, Any]:
@@ -242,8 +242,8 @@ def _checked(certificate: Any, name: str) -> dict[str, Any]:
             f"the certificate {name} cannot be read{what}",
             hint="give it as it was written, or move it away",
         )
-    found: dict[str, Any] = certificate
-    return found
+    document: dict[str, Any] = certificate
+    return document
 
 
 def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
@@ -256,14 +256,16 @@ def certificate_of(published: OpenedTables) -> dict[str, Any] | None:
 def certificate_in_comment(source: Source) -> dict[str, Any] | None:
     """Return the certificate that is the comment of a table of a database, None if there is none."""
     try:
-        found = json.loads(source.comment or "")
+        certificate = json.loads(source.comment or "")
     except (ValueError, RecursionError):
         return None  # a comment from elsewhere
-    return _checked(found, "of the table") if isinstance(found, dict) and "verdicts" in found else None
+    return (
+        _checked(certificate, "of the table") if isinstance(certificate, dict) and "verdicts" in certificate else None
+    )
 
 
 def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path | None = None) -> bool:
-    """Return whether a certificate speaks of the files next to it; where there is none, nothing is wrong."""
+    """Return whether a certificate has the digests of the files next to it; without a certificate this is true."""
     if certificate is None:
         return True
     others = certificate.get("other_digests")
@@ -272,7 +274,7 @@ def belongs_to(certificate: Mapping[str, Any] | None, path: Path, *, apart: Path
 
 
 def certified_structure(certificate: Mapping[str, Any] | None) -> Structure:
-    """Return the structure of a release as its certificate tells it; without one that is the structure of classes."""
+    """Return the structure of a release that its certificate states; without one, that of classes."""
     fields = certificate or {}
     columns = fields.get("columns")
     slices = map(_names, columns) if isinstance(columns, list) else ()
@@ -292,7 +294,7 @@ def read_release(
     where: Mapping[str, Any] | None = None,
     by_certificate: bool = False,
 ) -> Source | BucketTable:
-    """Return what lies at a place: a table in classes, or a release in buckets.
+    """Open a release: a table in classes, or the tables of buckets.
 
     A file is in buckets where the algorithm makes such, or, with `by_certificate`, where its certificate says so: a
     verifier never trusts it with that. The certificate also tells the columns that a search found. What was promised is
@@ -333,13 +335,14 @@ def _structure(
 
 
 def _in_database(
-    place: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
+    table: DatabaseTable, schema: Schema, algorithm: Algorithm | None, *, by_certificate: bool
 ) -> Source | BucketTable:
-    main = open_source(place)[1]
+    """Open a release in a database: a table of classes, or the tables of buckets."""
+    main = open_source(table)[1]
     structure = _structure(schema, algorithm, certificate_in_comment(main), by_certificate=by_certificate)
     if structure.buckets is None:
         return main
-    apart = open_source(further_table(place, SENSITIVE))[1] if structure.two_tables else None
+    apart = open_source(further_table(table, SENSITIVE))[1] if structure.two_tables else None
     return _in_buckets(main, structure.buckets, apart)
 
 
@@ -354,7 +357,7 @@ def require_original(structure: Structure, columns: Sequence[str]) -> None:
 
 
 def read_alike(path: Path, original: Table) -> Table:
-    """Return another table about people, read as an original was, as far as both have the same columns."""
+    """Open another table about people with the reading options of an original, for the columns of both."""
     present = columns_in(path, original.reading) if path.is_file() else ()
     kinds = original.kinds
     shared = {kinds[name] for name in present if name in kinds}
@@ -376,7 +379,7 @@ def _open(
 
 
 def _limited(reading: Reading, present: Sequence[str], *, also: Sequence[str] = ()) -> Reading:
-    """Return what a reading says of the columns that are there; some are text as well."""
+    """Limit reading options to the columns that are present; the columns `also` are read as text."""
     text = tuple(name for name in dict.fromkeys((*reading.text, *also)) if name in present)
     typed = set(present) - set(text)
     return replace(

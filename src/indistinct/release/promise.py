@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from indistinct.algorithms.base import Algorithm
 from indistinct.engines.base import Source
 from indistinct.errors import InputError, ParameterError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity, Model
@@ -29,7 +30,7 @@ from indistinct.tables.value import Reading, is_table
 
 
 def promised_model(model: Model | str | None, algorithm: Algorithm, schema: Schema) -> Model:
-    """Return what a release must satisfy: the model that is asked for, and what the algorithm promises by itself."""
+    """Return the model of a release: the requested one and the algorithm's own guarantee."""
     require_schema(schema)
     asked = parse_model(model) if isinstance(model, str) else model
     own = algorithm.promise()
@@ -69,12 +70,12 @@ def judging(model: Model | str, schema: Schema) -> Model:
 
 
 def promise_of(recoding: Recoding, model: Model | str | None) -> tuple[Schema, Model]:
-    """Return the roles of a recoding's columns, and what its next release must satisfy: a model, or its promise."""
+    """Return the roles of a recoding's columns, and the model of its next release: the given one, or its own."""
     schema, asked = recoding.schema, model or recoding.promise
     if schema is None:
         raise ParameterError("the recoding does not say which roles the columns have", hint="use a release's recoding")
     if asked is None:
-        raise ParameterError("the recoding does not say what it promised", hint="pass model=…")
+        raise ParameterError("the recoding does not state which privacy models it satisfies", hint="pass model=…")
     return schema, judging(asked, schema)
 
 
@@ -105,7 +106,7 @@ def check_notations(source: Source, columns: Iterable[str], *, hierarchies: Mapp
 
 
 def _texts_of(column: pa.ChunkedArray) -> pa.Array:
-    """Return texts of a column that tell how it is written: its distinct ones, or the first of very many; else none."""
+    """Return texts that show how a column is written: its distinct texts, or the first of very many."""
     if not is_text(column.type):
         return pa.array([], pa.string())
     if isinstance(column.type, pa.DictionaryType):
@@ -114,7 +115,7 @@ def _texts_of(column: pa.ChunkedArray) -> pa.Array:
 
 
 def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
-    """Return how a text file was read, with the kinds that were found in some columns: another one has the same.
+    """Return the reading options of a text file with the inferred types, so that another file is read alike.
 
     A single stray text in next month's file would else make text of numbers, and change what is published.
     """
@@ -129,7 +130,7 @@ def settle_reading(source: Source, columns: Iterable[str]) -> Reading:
 
 
 def _kind_word(kind: pa.DataType) -> str | None:
-    """Return what a column of an Arrow type would be declared to be, None for text and what has no word."""
+    """Return the word that declares an Arrow type, None for text and for types without a word."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return "number"
     return "date" if pa.types.is_date(kind) else "datetime" if pa.types.is_timestamp(kind) else None
@@ -150,7 +151,7 @@ def check_same_kinds(recoding: Recoding, source: Source) -> None:
 
 
 def reading_again(recoding: Recoding) -> Reading:
-    """Return how a table is read that a recoding is applied to: as the first one was, with text where that had text."""
+    """Return the reading options for a table that a recoding is applied to: those of the first table."""
     reading = recoding.reading or Reading()
     # Hours of a day count as text, but are read by their format.
     if any(map(is_time, (*reading.dates, *reading.dates_in.values()))):
@@ -161,7 +162,7 @@ def reading_again(recoding: Recoding) -> Reading:
 
 
 def _check_points(name: str, texts: pa.Array) -> None:
-    """Raise if numbers with a decimal point are in a file whose decimal mark is another."""
+    """Raise if a column has numbers with a decimal point where another decimal mark was declared."""
     if plain_numbers(texts, None, None).null_count == 0 and pc.any(pc.match_substring(texts, ".")).as_py():
         raise InputError(
             f"column {name!r} looks like numbers with a decimal point, but another decimal mark was declared",
@@ -185,7 +186,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
     )
     if not is_table(table):  # its cells are not at hand
         return InputError(
-            f"cells of column {name!r} are no numbers in the declared notation; so the column would be text",
+            f"cells of column {name!r} are not numbers in the declared notation; so the column would be text",
             hint=hint,
             values=likely.strangers,
             column=name,
@@ -193,7 +194,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
     strange = pc.is_in(table.data[name].cast(pa.string()), value_set=pa.array(likely.strangers, pa.string()))
     rows = np.flatnonzero(strange.to_numpy())
     where, numbers = where_in(table, rows)
-    cells, are = ("cell", "is no number") if len(rows) == 1 else ("cells", "are no numbers")
+    cells, are = ("cell", "is not a number") if len(rows) == 1 else ("cells", "are not numbers")
     return InputError(
         f"{len(rows):,} {cells} of column {name!r}, on {where}, {are} in the declared notation; so the column would be "
         "text",
@@ -205,6 +206,7 @@ def _stray(table: Source, name: str, likely: Notation) -> InputError:
 
 
 def _undeclared(name: str, likely: Notation) -> InputError:
+    """Return the error of a column in a notation that must be declared."""
     if likely.eras:
         return InputError(
             f"column {name!r} looks like {likely.what}, which cannot be read; as text they would be sorted by their "
@@ -214,7 +216,7 @@ def _undeclared(name: str, likely: Notation) -> InputError:
         )
     lines, flags = (" or ".join(f"`{one}`" for one in each) for each in (likely.lines(name), likely.flags(name)))
     which = "" if len(likely.lines(name)) == 1 else ", whichever is right"
-    stray = f", besides {len(likely.strangers)} distinct value(s) that may be marks for missing" * bool(
+    stray = f", besides {plural(len(likely.strangers), 'distinct value')} that may be marks for missing" * bool(
         likely.strangers
     )
     marks = f"; marks for missing too: --missing {shlex.quote(f'{name}=MARK')}, or `missing` under [input]"
@@ -256,7 +258,7 @@ def check_kinds(counted: Counted, model: Model, *, known: Collection[str]) -> tu
 
 
 def _blanks(strangers: Sequence[str]) -> str:
-    """Return what helps where blanks around numbers or dates keep them from being these."""
+    """Return a hint if blanks prevent texts from being read as numbers or dates."""
     return "take off blanks around fields (--trim, trim=True), " * any(text != text.strip() for text in strangers)
 
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.engines import chosen_engine, memory_engine, open_source
 from indistinct.engines.base import DatabaseTable, PublishedFile, Source
 from indistinct.engines.groups import ValueGroups, groups_of
@@ -45,6 +44,7 @@ from indistinct.release.verification.evidence import published_schema
 from indistinct.release.views import encoded_original, view_of
 from indistinct.release.writing.places import FilePlace, WrittenTables
 from indistinct.schema import Schema, require_schema
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.tables.frames import is_frame
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Reading
@@ -101,7 +101,7 @@ class Published:
     learned: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, compute: Callable[[], Value]) -> Value:
-        """Return what was computed under a name, computing it when it is first asked for."""
+        """Compute a value on the first call and return the stored one afterwards."""
         if name not in self.learned:
             self.learned[name] = compute()
         value: Value = self.learned[name]
@@ -124,7 +124,7 @@ class Published:
 
     @property
     def recoded(self) -> tuple[str, ...]:
-        """The columns whose values were recoded: quasi-identifiers, or what was generalized before bucketization."""
+        """The recoded columns: quasi-identifiers, or those generalized before bucketization."""
         return self.structure.recoded(self.schema)
 
     @property
@@ -154,6 +154,7 @@ class Published:
 
     @property
     def _transformed(self) -> tuple[Source, Mapping[str, Transformation]]:
+        """Return the original masked as in the release, with the masking used."""
         raw = self.raw
         assert raw is not None  # noqa: S101  (asked by the properties)
         return self.once("original", lambda: transformed_alike(raw, self.transformations, release=self.tables))
@@ -170,10 +171,11 @@ class Published:
 
     @property
     def promise(self) -> Model | None:
-        """What the release promised: the model that is given, that of its recoding, or those of its certificate."""
+        """The privacy guarantee: the given model, that of the recoding, or those of the certificate."""
         return self.once("promise", self._find_promise)
 
     def _find_promise(self) -> Model | None:
+        """Return the guarantee: the given model, that of the recoding, or those of the certificate."""
         if self.release is not None and self.model is self.release.check.model:
             return self.model
         if self.algorithm is not None and (self.model is not None or self.algorithm.promise() is not None):
@@ -198,12 +200,12 @@ class Published:
 
     @property
     def certified_algorithm(self) -> Algorithm | None:
-        """The algorithm whose search on the original the certificate names; None where a recoding was applied again."""
+        """The algorithm that the certificate names; None where an existing recoding was applied."""
         return _parse_or_none(self.certificate.get("algorithm"))
 
     @property
     def k(self) -> int:
-        """The smallest class that the release promised, 1 where it promised none."""
+        """The guaranteed minimum class size, 1 without a guarantee."""
         return 1 if self.promise is None else self.promise.smallest
 
     def groups(self, columns: Sequence[str]) -> ValueGroups:
@@ -219,7 +221,7 @@ class Published:
         return encoded_original(whole, self.schema, hierarchies=self.used_hierarchies)
 
     def view(self, verb: str) -> View:
-        """Return what the release shows over the values of its original, read once; raise where that is not known."""
+        """Return the published values over those of the original; raise if they are not known."""
         return self.once("view", lambda: self._view(self.values_of_original(verb)))
 
     def _view(self, columns: Mapping[str, Encoded]) -> View:
@@ -276,7 +278,7 @@ class Knowledge(Beside, total=False):
 def describe_release(
     release: Any, schema: Schema | None = None, *, trusting: bool = True, **known: Unpack[Knowledge]
 ) -> Published:
-    """Return a release, from here or from anywhere, with what is known of it.
+    """Describe a release made here or by another tool, with what is known of it.
 
     `release` is a `Release`, a path, a table, a `BucketTable`, or a `Published`, to which `known` is added. The
     certificate next to a file is trusted with whether the file is in buckets, but for a verifier, who is not
@@ -330,6 +332,7 @@ def is_release(value: Any) -> bool:
 
 def _of_release(release: Release) -> Published:
     # Of a release that was made part by part no more is known than its file shows, and the metrics that add up.
+    """Describe a release made by this process."""
     made = release.check.assignment is not None
     return Published(
         published_tables(release.tables, release.structure),
@@ -347,7 +350,7 @@ def _of_release(release: Release) -> Published:
 
 
 def _add(published: Published, known: Knowledge) -> Published:
-    """Return a release with more that is known of it; what is None stays as it was."""
+    """Return a release with further knowledge; None leaves a field unchanged."""
     if not any(map(is_given, known.values())):
         return published
     recoding = _parse(known.get("recoding"), read_recoding, paths=True) or published.recoding
@@ -391,7 +394,7 @@ def is_given(value: Any) -> bool:
 
 
 def _read_certificate(tables: OpenedTables) -> tuple[Mapping[str, Any], bool]:
-    """Return the certificate of opened tables, empty where there is none, and whether it is that of another file."""
+    """Return the certificate of opened tables, empty if there is none, and whether it belongs to another file."""
     certificate = certificate_of(tables) or {}
     foreign = tables.path is not None and not belongs_to(certificate or None, tables.path, apart=tables.apart)
     return certificate, foreign

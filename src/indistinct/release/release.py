@@ -103,12 +103,12 @@ class Release(Result):
 
     @classmethod
     def advise(cls, _given: object) -> str:
-        """Return what to give in place of something that is no release."""
+        """Return the hint for a value that is not a release."""
         return "give what `anonymize` returned, or ind.published(table, schema=…) for a published table"
 
     def __repr__(self) -> str:
-        shown = self.certificate
-        return f"<Release of {shown.rows} rows in {shown.classes} {units_of(shown.form)}>"
+        certificate = self.certificate
+        return f"<Release of {certificate.rows} rows in {certificate.classes} {units_of(certificate.form)}>"
 
     def document(self) -> Document:
         """Return the certificate as a document under a title of the release; no row is in it."""
@@ -171,8 +171,8 @@ class Release(Result):
         except ImportError:
             raise MissingExtraError("pandas", extra="pandas", purpose="a pandas frame") from None
         frame = _to_pandas(self._plain())
-        for place, column in self._ranges() if intervals else ():
-            frame.isetitem(place, pandas_intervals(column))
+        for index, column in self._ranges() if intervals else ():
+            frame.isetitem(index, pandas_intervals(column))
         return frame
 
     def to_polars(self, *, intervals: bool = False) -> Any:
@@ -185,8 +185,8 @@ class Release(Result):
         except ImportError:
             raise MissingExtraError("polars", extra="polars", purpose="a polars frame") from None
         table = self._plain()
-        for place, column in self._ranges() if intervals else ():
-            table = table.set_column(place, table.column_names[place], interval_structs(column))
+        for index, column in self._ranges() if intervals else ():
+            table = table.set_column(index, table.column_names[index], interval_structs(column))
         return polars.from_arrow(table)
 
     def to_spark(self, *, session: Any = None) -> Any:
@@ -203,8 +203,8 @@ class Release(Result):
 
     def _ranges(self) -> list[tuple[int, RangeColumn]]:
         """Return the columns of ranges of numbers and dates, with their places in the table."""
-        found = {name: range_column(self.table[name], name) for name in self.schema.quasi}
-        return [(self.table.column_names.index(name), column) for name, column in found.items() if column is not None]
+        ranges = {name: range_column(self.table[name], name) for name in self.schema.quasi}
+        return [(self.table.column_names.index(name), column) for name, column in ranges.items() if column is not None]
 
     def _plain(self) -> pa.Table:
         """Return the table with text for what is coded, but categories for columns that were such."""
@@ -231,15 +231,15 @@ class Release(Result):
         """
         require_table(path)
         self.check.check_partitioning(partition_by)
-        place = place_at(path)
-        place.require_other(self.origin)
+        target = place_at(path)
+        target.require_other(self.origin)
 
         def fill(sink: Sink) -> None:
             for name, table in self.tables.items():
                 sink.accept(name, [table])
 
         with nullcontext() if self.record is None else reserve(self.record.ledger.path):
-            return place.write(
+            return target.write(
                 fill,
                 self.check,
                 tables=tuple(self.tables),
@@ -252,7 +252,7 @@ class Release(Result):
 
     @with_checked_arguments
     def write_recoding(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the recoding as JSON, readable by its owner alone: it holds original values.
+        """Write the recoding as JSON, readable by its owner alone because it contains original values.
 
         The arrays of a large one go to a second file: that of `recoding.json` is `recoding.json.arrow`.
         """
@@ -261,6 +261,7 @@ class Release(Result):
 
 
 def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.Table:
+    """Decode dictionary columns, but for those `kept`."""
     plain = [
         pa.field(field.name, field.type.value_type if coded and field.name not in kept else field.type)
         for field in table.schema
@@ -270,15 +271,15 @@ def _without_dictionaries(table: pa.Table, *, kept: Collection[str] = ()) -> pa.
 
 
 def _to_pandas(table: pa.Table) -> Any:
-    """Return a frame in which whole numbers stay whole where some are missing."""
+    """Convert to pandas with nullable integers, so that whole numbers stay whole where some are missing."""
     import pandas
 
     make: Any = pandas.array
     frame: Any = table.to_pandas()
-    for place, column in enumerate(table.columns):
+    for index, column in enumerate(table.columns):
         if pa.types.is_integer(column.type) and column.null_count:
             whole = make(column.to_pylist(), dtype=str(column.type).replace("i", "I").replace("u", "U"))
-            frame.isetitem(place, whole)
+            frame.isetitem(index, whole)
     return frame
 
 
@@ -394,15 +395,15 @@ class Draft:
 def make_release(draft: Draft, destination: Destination) -> Release:
     """Fill the tables of a release, in memory or at a destination, and return it once they are verified."""
     draft.check.check_partitioning(destination.partition_by)
-    place, labels = destination.place, labels_of(draft.source, draft.check.schema)
+    target, labels = destination.place, labels_of(draft.source, draft.check.schema)
     lies: Mapping[str, pa.Table]
-    if place is None:
+    if target is None:
         kept = _TablesInMemory()
         draft.fill(kept)
         certificate, lies = draft.check.certify_tables(kept.tables), kept.tables
     else:
         for read in (*(draft.source.files or (draft.source.path,)), *draft.keys):
-            place.require_other(read)
+            target.require_other(read)
         tables: dict[str, pa.Table] = {}
         schemas: dict[str, pa.Schema] = {}
 
@@ -412,7 +413,7 @@ def make_release(draft: Draft, destination: Destination) -> Release:
                 tables.update(sink.tables)
                 schemas.update(sink.schemas if destination.partition_by else {})
 
-        certificate = place.write(
+        certificate = target.write(
             fill,
             draft.check,
             tables=draft.tables,
@@ -423,7 +424,7 @@ def make_release(draft: Draft, destination: Destination) -> Release:
             writing=with_columns(destination.writing, labels, draft.check.transformations),
             partition_by=destination.partition_by,
         )
-        lies = tables or WrittenTables(place, draft.tables, schemas)
+        lies = tables or WrittenTables(target, draft.tables, schemas)
     return Release(
         certificate,
         draft.recoding(),
@@ -440,7 +441,7 @@ def make_release(draft: Draft, destination: Destination) -> Release:
 def with_columns(
     writing: Writing, labels: Mapping[str, ColumnLabels], transformations: Mapping[str, Transformation]
 ) -> Writing:
-    """Return how a release is written, with what is known of its columns."""
+    """Return the writing options with labels and rounding of columns."""
     whole = frozenset(name for name, each in transformations.items() if each.rounds_to_whole)
     return replace(writing, labels=labels, whole=whole)
 
@@ -463,6 +464,7 @@ class _TablesInMemory:
 
 
 def _require_budget(assignment: Assignment, budget: int) -> None:
+    """Raise if an assignment suppresses more than the limit."""
     suppressed, counted = assignment.suppressed_members, assignment.frequencies
     if suppressed > budget:
         share = share_above(suppressed, counted.members)

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies.encode import Encoded, encode_column
 from indistinct.frequencies.slices import Slice
 from indistinct.hierarchy.explicit import declared_order
@@ -32,14 +33,14 @@ def encoded_original(
     """Return every column that a release shows, in codes; insensitive ones that cannot be compared are left out."""
     require_columns(schema.published, table.column_names)
     require_rows(table.num_rows)
-    found = {}
+    encoded = {}
     for name in schema.published:
         hierarchy = (hierarchies or {}).get(name)
         order = declared_order(hierarchy)
         if name in schema.insensitive and not _comparable(table[name].type):
             continue
-        found[name] = _encode_values(table[name], name, order=order, required=name in schema.quasi)
-    return found
+        encoded[name] = _encode_values(table[name], name, order=order, required=name in schema.quasi)
+    return encoded
 
 
 def view_of(
@@ -49,7 +50,7 @@ def view_of(
     domains: Mapping[str, Domain],
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> View:
-    """Return the view of a release over the values of its original, whose columns have these `domains`.
+    """Read a release over the values of its original, given by `domains`.
 
     `hierarchies` are those that published labels come from. Raises `InputError` for values that the original cannot
     have, and for means, which do not say what they cover.
@@ -64,6 +65,7 @@ def view_of(
 def _of_classes(
     published: OpenedTables, schema: Schema, domains: Mapping[str, Domain], hierarchies: Mapping[str, Hierarchy]
 ) -> View:
+    """Read a release in classes as a view."""
     table = open_table(published.sources[MAIN], published=True).data
     quasi = _columns([domains[name] for name in schema.quasi if name in domains], hierarchies)
     classes = read_classes(table, quasi, schema=schema)
@@ -84,6 +86,7 @@ def _of_classes(
 def _of_buckets(
     evidence: BucketEvidence, schema: Schema, domains: Mapping[str, Domain], hierarchies: Mapping[str, Hierarchy]
 ) -> View:
+    """Read a release in buckets as a view."""
     columns = dict[str, ShownColumn]()
     for name in (name for each in evidence.slices for name in each.names if name in domains):
         own = evidence.known[name]
@@ -103,8 +106,8 @@ def _of_buckets(
     )
     absent = [name for name in domains if name not in columns]
     require_columns(absent, list(columns), table="release")
-    shown = tuple(each for each in slices if each.names)
-    return View({name: columns[name] for name in domains}, shown, evidence.sizes)
+    filled = tuple(each for each in slices if each.names)
+    return View({name: columns[name] for name in domains}, filled, evidence.sizes)
 
 
 def _columns(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> tuple[QuasiColumn, ...]:
@@ -118,7 +121,8 @@ def _codes_in_original(own: Domain, original: Domain) -> Codes:
     strangers = int((codes < 0).sum())
     if strangers:
         raise InputError(
-            f"column {own.column!r} of the release shows {strangers:,} distinct value(s) that the original does not "
+            f"column {own.column!r} of the release shows {plural(strangers, 'distinct value')} that the original "
+            "does not "
             "have",
             hint="give the table that the release was made from, with the roles and hierarchies that it had",
             column=own.column,
@@ -129,12 +133,14 @@ def _codes_in_original(own: Domain, original: Domain) -> Codes:
 def _encode_values(
     column: pa.ChunkedArray, name: str, *, order: Sequence[str] | None = None, required: bool = True
 ) -> Encoded:
+    """Encode a column; unless it is `required`, NaN and infinities count as missing."""
     if pa.types.is_floating(column.type) and not required:  # numbers that are none count as missing
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
     return encode_column(name, column, order=order, required=required)
 
 
 def _comparable(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type can be compared: neither nested nor binary nor durations."""
     kind = kind.value_type if isinstance(kind, pa.DictionaryType) else kind
     return not (
         pa.types.is_nested(kind)

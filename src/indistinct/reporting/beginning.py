@@ -45,7 +45,7 @@ from indistinct.release.guarantee import CHECKED, failed_checks, guarantee_sente
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import risk_bars
 from indistinct.reporting.subject import Subject, file_name_of
-from indistinct.spelling import arguments_of, name_of, spell
+from indistinct.text_form import arguments_of, name_of, spell
 
 MAX_POLICY = 20_000
 """Number of characters of a policy that are shown; a longer one is identified by its digest."""
@@ -88,16 +88,16 @@ def verdict(facts: Facts, *, internal: bool) -> Section:
 def _key_figures(facts: Facts) -> tuple[tuple[str, Cell | None], ...]:
     """Return the key figures: rows and classes, risk and cost."""
     certificate, risk, cost = (facts.json(name) for name in ("certificate", "assess", "measure"))
-    found: list[tuple[str, Cell | None]] = []
+    figures: list[tuple[str, Cell | None]] = []
     if certificate is not None:
-        found.append(("published rows", certificate.figure("rows")))
-        found.append((units_of(certificate.at("form")), _groups_in_words(certificate)))
+        figures.append(("published rows", certificate.figure("rows")))
+        figures.append((units_of(certificate.at("form")), _groups_in_words(certificate)))
     # In buckets quasi-identifiers are unmodified: a bucket hides values, not the row of a person.
     if risk is not None and facts.subject.structure.hides_rows and risk.at("prosecutor", "highest") is not None:
-        found.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
+        figures.append(("highest risk of re-identification", risk.figure("prosecutor", "highest", words=percent)))
     if cost is not None and cost.at("metrics", "loss") is not None:
-        found.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
-    return tuple(found)
+        figures.append(("detail lost", cost.figure("metrics", "loss", words=percent)))
+    return tuple(figures)
 
 
 def _groups_in_words(certificate: JsonValues) -> str:
@@ -125,8 +125,8 @@ def summary(facts: Facts) -> Section:
 def _promises(facts: Facts, certificate: JsonValues) -> list[Block]:
     """Return what each guarantee means for one person."""
     models = [parse_model_or_none(str(each["model"])) for each in certificate.at("verdicts") or ()]
-    said = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
-    return [Listing(said)] if said else []
+    sentences = tuple(promise_for_one(model, facts.subject.schema) for model in models if model is not None)
+    return [Listing(sentences)] if sentences else []
 
 
 def _open(facts: Facts) -> list[Block]:
@@ -135,12 +135,12 @@ def _open(facts: Facts) -> list[Block]:
     if verdict is None:
         return [Notice(f"There is no verdict. {facts.why_not('verdict')}")]
     tone: Tone = verdict.at("tone")
-    said: list[Block] = [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
+    blocks: list[Block] = [Notice(str(verdict.at("sentence")), tone), Listing(tuple(verdict.at("sentences")))]
     profile = facts.subject.profile
     if profile is not None:
         limits = "; ".join(f"{words}: {limit}" for words, limit, _ in limits_in_words(profile))
-        said.append(Paragraph(f"The profile {profile.spec()} allows at most: {limits}."))
-    return said
+        blocks.append(Paragraph(f"The profile {profile.spec()} allows at most: {limits}."))
+    return blocks
 
 
 def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
@@ -150,19 +150,21 @@ def _verdict(facts: Facts, certificate: JsonValues) -> list[Block]:
     """
     holds, not_here = bool(certificate.at("holds")), facts.reasons.get("certificate")
     if not_here is not None:
-        said = "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
-        said = said if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
+        words = (
+            "The certificate of the file says that the privacy guarantee is satisfied; this report did not count it."
+        )
+        words = words if holds else "The certificate of the file says that the privacy guarantee is NOT satisfied."
         caption = "Privacy models, as the certificate of the file says"
         table = verdict_grid(certificate, caption=caption, spell=promise_in_words)
-        return [Notice(said, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
+        return [Notice(words, "warning" if holds else "bad"), Notice(not_here), table, counted_grid(certificate)]
     by = "in people, by what is published of their rows" if certificate.at("people") else "on the published table"
     broken = guarantee_sentence(holds=holds, checks=failed_checks(certificate.at("verdicts")))
-    said = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
+    words = f"The privacy guarantee is satisfied, counted {by}." if holds else broken
     verdict = facts.json("verdict")
     # Nothing is shown as good next to something that is open.
     clear = verdict is not None and not any(line["state"] in ("failed", "warning") for line in verdict.at("lines"))
     tone: Tone = ("good" if clear else "warning") if holds else "bad"
-    return [Notice(said, tone), verdict_grid(certificate, spell=promise_in_words), counted_grid(certificate)]
+    return [Notice(words, tone), verdict_grid(certificate, spell=promise_in_words), counted_grid(certificate)]
 
 
 def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bool) -> Section:
@@ -189,8 +191,8 @@ def identity(facts: Facts, *, made: str, policy_digest: str | None, internal: bo
 
 def _digest(facts: Facts) -> str:
     certificate = facts.json("certificate")
-    found = facts.subject.file_certificate.get("output_digest") or (certificate and certificate.at("output_digest"))
-    return str(found or "not known: it has no certificate")
+    digest = facts.subject.file_certificate.get("output_digest") or (certificate and certificate.at("output_digest"))
+    return str(digest or "not known: it has no certificate")
 
 
 def _algorithm(facts: Facts) -> str:
@@ -204,7 +206,7 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     policy = subject.policy
     if policy is None:
         return _by_flags(subject, name)
-    place, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
+    policy_file, written = quote(policy.name or "policy.toml"), quote(name or "release.parquet")
     usual = "ORIGINAL" if policy.input.database else quote(str(policy.input.path))
     raw = subject.published.raw
     path = None if raw is None else raw.path
@@ -212,26 +214,26 @@ def _again(subject: Subject, name: str | None) -> list[Block]:
     read = quote(other) if other else usual
     flag = f" --input {read}" if other else ""
     flags = "".join(f" {each}" for each in write_flags(pseudonym_flags(policy.pseudonyms)))
-    making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {place}{flag}"
+    making = f"apply RECODING {read}{flags}" if subject.applied else f"anonymize {policy_file}{flag}"
     lines = (
         f"indistinct {making} -o {written}",
-        f"indistinct report {written} --policy {place} --original {read} -o report.html",
+        f"indistinct report {written} --policy {policy_file} --original {read} -o report.html",
     )
     text = policy_to_toml(policy)
-    shown = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
+    excerpt = text if len(text) <= MAX_POLICY else text[:MAX_POLICY] + "\n… the rest is in the policy itself"
     caption = "The policy" if policy.name else "The policy, which was in no file: save it as policy.toml"
-    return [Code("To make it again", "\n".join(lines)), Code(caption, shown)]
+    return [Code("To make it again", "\n".join(lines)), Code(caption, excerpt)]
 
 
 def _by_flags(subject: Subject, name: str | None) -> list[Block]:
     """Return the command that makes a release without a policy again, as far as known."""
-    found, written = flags_of(subject), quote(name or "release.parquet")
+    flags, written = flags_of(subject), quote(name or "release.parquet")
     lines = (
-        f"indistinct anonymize ORIGINAL {' '.join(found.making)} -o {written}",
-        f"indistinct report {written} {' '.join(found.judging)} --original ORIGINAL -o report.html",
+        f"indistinct anonymize ORIGINAL {' '.join(flags.making)} -o {written}",
+        f"indistinct report {written} {' '.join(flags.judging)} --original ORIGINAL -o report.html",
     )
     blocks: list[Block] = [Code("To make it again; no policy was given, so by flags", "\n".join(lines))]
-    return [*blocks, Notice(f"Not known here: {'; '.join(found.missing)}.")] if found.missing else blocks
+    return [*blocks, Notice(f"Not known here: {'; '.join(flags.missing)}.")] if flags.missing else blocks
 
 
 def purpose(facts: Facts, *, internal: bool) -> Section:
@@ -254,68 +256,71 @@ def purpose(facts: Facts, *, internal: bool) -> Section:
 
 
 def _list_assumed(facts: Facts) -> tuple[str, ...]:
+    """Return the attackers against whom the release is protected."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
     known = ", ".join(schema.quasi)
     people = "person" if not schema.person else "person with several rows"
     groups = unit_of(None if certificate is None else certificate.at("form"))
-    found = [
+    attackers = [
         f"an attacker who knows that a {people} is in the table, and all of: {known} (prosecutor)",
         f"an attacker who knows the same, but not whether the person is in the table (journalist): no safer than the "
         f"prosecutor's {groups} makes it, unless a population is known",
         "an attacker who links the whole table with a register and counts how many are right (marketer)",
     ]
     if schema.insensitive:
-        found.append(
+        attackers.append(
             f"an attacker who knows one or two of the columns that are not recoded: {', '.join(schema.insensitive)}"
         )
     if schema.sensitive:
-        found.append(f"an attacker who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
-    return tuple(found)
+        attackers.append(f"an attacker who finds the {groups} of a person and reads off {', '.join(schema.sensitive)}")
+    return tuple(attackers)
 
 
 def _list_not_assumed(facts: Facts) -> tuple[str, ...]:
     """Return the attackers against whom the release is not protected."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
-    found = []
+    attackers = []
     if schema.insensitive:
-        found.append(
+        attackers.append(
             f"an attacker who knows more than two of {', '.join(schema.insensitive)} of a person, or quasi-identifiers "
             "as well: declared insensitive"
         )
     if schema.sensitive:
-        found.append("an attacker who knows sensitive values of many others in the table, or rules them out")
+        attackers.append("an attacker who knows sensitive values of many others in the table, or rules them out")
     if not (certificate and certificate.at("overlap")):
-        found.append("an attacker who holds another release about the same people: none was compared with this one")
-    found += [
+        attackers.append("an attacker who holds another release about the same people: none was compared with this one")
+    attackers += [
         "an attacker who has the original, the recoding, or the machine that this was made on",
         "an attacker who has whatever will be published about these people later",
     ]
-    return tuple(found)
+    return tuple(attackers)
 
 
 def columns(facts: Facts, *, internal: bool) -> Section:
     """Return for every column its role with the reason, what was done to it, and its loss."""
-    found = facts.json("columns")
+    facts_of_columns = facts.json("columns")
     rows: list[tuple[Cell, ...]] = []
-    reasons = any(each.get("reason") for each in (found.content if found else {}).values())
-    for name in {} if found is None else found.content:
-        each: list[Cell] = [name, ROLES.get(role := _text(found, name, "role"), role)]
+    reasons = any(each.get("reason") for each in (facts_of_columns.content if facts_of_columns else {}).values())
+    for name in {} if facts_of_columns is None else facts_of_columns.content:
+        each: list[Cell] = [name, ROLES.get(role := _text(facts_of_columns, name, "role"), role)]
         if reasons:
-            each.append(_text(found, name, "reason", "not stated"))
-        each.append(_text(found, name, "transformation"))
+            each.append(_text(facts_of_columns, name, "reason", "not stated"))
+        each.append(_text(facts_of_columns, name, "transformation"))
         if internal:
-            each.append(found.figure(name, "before") if found else "–")
-        each.append(found.figure(name, "after") if found else "–")
+            each.append(facts_of_columns.figure(name, "before") if facts_of_columns else "–")
+        each.append(facts_of_columns.figure(name, "after") if facts_of_columns else "–")
         if internal:
-            each.append(found.figure(name, "loss", words=percent) if found else "–")
+            each.append(facts_of_columns.figure(name, "loss", words=percent) if facts_of_columns else "–")
         rows.append(tuple(each))
     counted = ("values before", "values after", "loss") if internal else ("values in the release",)
     headings = ("column", "role", *(("why",) if reasons else ()), "what was done", *counted)
     blocks: list[Block] = [grid("Columns of the original", headings, rows, right=counted)]
-    called = labelled_columns({} if found is None else found.content)
+    called = labelled_columns({} if facts_of_columns is None else facts_of_columns.content)
     if called:
         blocks.append(grid("What columns and codes are called", ("column", "label", "codes"), called))
-    if internal and not any(each.get("before") for each in (found.content if found else {}).values()):
+    if internal and not any(
+        each.get("before") for each in (facts_of_columns.content if facts_of_columns else {}).values()
+    ):
         blocks.append(Notice(facts.reasons.get("before", "The values of the original were not counted.")))
     unknown = [name for name in facts.subject.published.main.columns if name not in _roles(facts)]
     added = facts.subject.structure.added_columns
@@ -327,11 +332,11 @@ def columns(facts: Facts, *, internal: bool) -> Section:
     return Section("columns", "Columns", tuple(blocks))
 
 
-def labelled_columns(found: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
+def labelled_columns(values: Mapping[str, Any]) -> list[tuple[Cell, ...]]:
     """Return the labels of columns and codes of a statistics program, for the columns that have any."""
     return [
         (name, each.get("label") or "–", ", ".join(f"{code} = {label}" for code, label in each["codes"].items()) or "–")
-        for name, each in found.items()
+        for name, each in values.items()
         if each.get("label") or each.get("codes")
     ]
 

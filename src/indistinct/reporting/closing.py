@@ -63,10 +63,10 @@ def _explain_no_choice(facts: Facts) -> Block:
     if subject.release is not None or (policy is not None and not chosen):
         by = "The policy names the algorithm" if policy is not None and not chosen else "The algorithm was named"
         return Paragraph(f"{by}: {made}. No other was tried, so that there is no choice to explain.")
-    said = f"The release was made by {made}. What else was tried is known only to the run that made it"
+    words = f"The release was made by {made}. What else was tried is known only to the run that made it"
     if policy is not None and policy.output.report is not None:
-        return Notice(f"{said}: its report, {policy.output.report.name}, tells it.")
-    return Notice(f"{said}: had it chosen by itself, a report that it writes (`report` in [output]) would tell it.")
+        return Notice(f"{words}: its report, {policy.output.report.name}, tells it.")
+    return Notice(f"{words}: had it chosen by itself, a report that it writes (`report` in [output]) would tell it.")
 
 
 def earlier(facts: Facts) -> Section:
@@ -74,8 +74,8 @@ def earlier(facts: Facts) -> Section:
     certificate = facts.json("certificate")
     overlap = certificate and certificate.at("overlap")
     if certificate is None or not overlap:
-        said = "No earlier release was compared with this one. A ledger remembers releases of the same people."
-        return Section("earlier", "Earlier releases", (Notice(said),))
+        message = "No earlier release was compared with this one. A ledger remembers releases of the same people."
+        return Section("earlier", "Earlier releases", (Notice(message),))
     lines = {
         "releases": "earlier releases that were compared",
         "k": "people who must share a history, by the largest k",
@@ -97,6 +97,7 @@ def limits(facts: Facts) -> Section:
 
 
 def _limits(facts: Facts) -> Iterator[str]:
+    """Yield the limits of the guarantee in sentences."""
     schema, certificate = facts.subject.schema, facts.json("certificate")
     others = ", ".join((*schema.sensitive, *schema.insensitive))
     beyond = (

@@ -18,8 +18,8 @@ def column_set_facts(given: Published) -> dict[str, Any]:
     The quasi-identifiers together come first, then single columns and pairs that single out most rows. Nothing is
     counted in releases in buckets, where links between columns are hidden.
     """
-    columns, shown = given.values_of_original("report"), given.view("report")
-    if len(shown.slices) != 1:
+    columns, view = given.values_of_original("report"), given.view("report")
+    if len(view.slices) != 1:
         return {"rows": 0, "sets": []}
     whole = unmodified(columns)
     counted = {names: count_unique(whole, names) for names in _candidates(columns)}
@@ -31,7 +31,7 @@ def column_set_facts(given: Published) -> dict[str, Any]:
     return {
         "rows": whole.rows,
         "sets": [
-            {"columns": list(names), "before": counted[names], "after": count_unique(shown, names)} for names in sets
+            {"columns": list(names), "before": counted[names], "after": count_unique(view, names)} for names in sets
         ],
     }
 
@@ -42,6 +42,7 @@ def _is_explained(names: tuple[str, ...], counted: Mapping[tuple[str, ...], int]
 
 
 def _candidates(columns: Mapping[str, Encoded]) -> Sequence[tuple[str, ...]]:
+    """Return the columns, and the pairs of those with most values."""
     names = sorted(columns, key=lambda name: -len(columns[name].domain))[:MAX_COLUMNS_PAIRED]
     return [*((name,) for name in names), *combinations([name for name in columns if name in names], 2)]
 

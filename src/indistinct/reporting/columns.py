@@ -97,8 +97,8 @@ def published_codes(subject: Subject, name: str, codes: Mapping[str, str]) -> di
     if not codes or name not in data.column_names:
         return {}
     column = data[name].combine_chunks() if pa.types.is_dictionary(data[name].type) else data[name]
-    shown = {str(value) for value in pc.unique(column).to_pylist() if value is not None}
-    return {code: label for code, label in codes.items() if code in shown or label in shown}
+    values = {str(value) for value in pc.unique(column).to_pylist() if value is not None}
+    return {code: label for code, label in codes.items() if code in values or label in values}
 
 
 def _distinct_before(subject: Subject) -> dict[str, int]:
@@ -113,21 +113,23 @@ def _distinct_before(subject: Subject) -> dict[str, int]:
 
 
 def _distinct_after(subject: Subject) -> dict[str, int]:
-    data, found = subject.data, {}
+    """Count the distinct published values of each column."""
+    data, counts = subject.data, {}
     tables = [data]
     if SENSITIVE in subject.published.tables.sources:
         tables.append(open_table(subject.published.tables.sources[SENSITIVE], published=True).data)
     for table in tables:
         for name in subject.schema.published:
             if name in table.column_names:
-                found[name] = _distinct(table[name])
+                counts[name] = _distinct(table[name])
             for bounds in ([name + end for end in pair] for pair in ENDS):
                 if all(each in table.column_names for each in bounds):
-                    found.setdefault(name, len(table.select(bounds).group_by(bounds).aggregate([])))
-    return found
+                    counts.setdefault(name, len(table.select(bounds).group_by(bounds).aggregate([])))
+    return counts
 
 
 def _distinct(column: pa.ChunkedArray) -> int:
+    """Count the distinct values of a column; missing counts as one."""
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     try:
         return int(pc.count_distinct(plain, mode="all").as_py())
@@ -146,18 +148,18 @@ def _find_untouched(assignment: Assignment, subject: Subject) -> dict[str, bool]
         known = {
             column.column: encode_column(column.column, data[column.column]).domain for column in assignment.columns
         }
-    found = {}
-    for place, column in enumerate(assignment.columns):
-        used = np.flatnonzero(np.bincount(assignment.values[:, place], minlength=len(column)))
+    untouched = {}
+    for index, column in enumerate(assignment.columns):
+        used = np.flatnonzero(np.bincount(assignment.values[:, index], minlength=len(column)))
         (name, values), *others = column.outputs
         texts = values.cast(pa.string()).take(pa.array(used)).to_pylist()
-        found[column.column] = (
+        untouched[column.column] = (
             not others
             and name == column.column in known
             and bool((column.leaves[used] == 1).all())
             and set(texts) <= set(known[name].texts())
         )
-    return found
+    return untouched
 
 
 def _transformation(subject: Subject, name: str, *, untouched: bool | None) -> str:
@@ -204,17 +206,20 @@ def _words_of_transformation(spelled: str) -> str:
         "cut to the {}": transformation.truncate,
         "level {} of its hierarchy": transformation.level,
     }
-    said = [
+    sentences = [
         words.format(each if isinstance(each, str) else number(each))
         for words, each in parts.items()
         if each is not None
     ]
     if transformation.clear is not None:
-        said.append("nothing of it is published" if transformation.clear == "all" else "only whether it has a value")
-    return ", ".join(said)
+        sentences.append(
+            "nothing of it is published" if transformation.clear == "all" else "only whether it has a value"
+        )
+    return ", ".join(sentences)
 
 
 def _words(hierarchy: Hierarchy | None) -> str:
+    """Name the kind of a hierarchy."""
     if hierarchy is None:
         return "ranges or sets of its values"
     declaration = hierarchy.to_json()
@@ -232,17 +237,17 @@ def _words(hierarchy: Hierarchy | None) -> str:
     return kinds.get(str(kind), "a declared hierarchy")
 
 
-def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnShares]:
+def shares_of(columns: Mapping[str, Encoded], view: View) -> dict[str, ColumnShares]:
     """Return the distribution of every column before and after; a label counts evenly for the values it covers."""
-    whole, found = unmodified(columns), {}
+    whole, shares = unmodified(columns), {}
     for name, column in columns.items():
-        size, cover = len(column.domain), shown.columns[name].cover
-        before, after = marginal(whole, name, size), marginal(shown, name, size)
-        grouped = _group_values(column.domain, before, shown.columns[name])
+        size, cover = len(column.domain), view.columns[name].cover
+        before, after = marginal(whole, name, size), marginal(view, name, size)
+        grouped = _group_values(column.domain, before, view.columns[name])
         sums = [np.bincount(grouped.of, weights=each, minlength=len(grouped.labels)) for each in (before, after)]
         few = cover.exact and size <= MAX_BARS
-        counts = np.stack([before * whole.rows, after * shown.rows], axis=1).round().astype(int).tolist()
-        found[name] = ColumnShares(
+        counts = np.stack([before * whole.rows, after * view.rows], axis=1).round().astype(int).tolist()
+        shares[name] = ColumnShares(
             grouped.labels,
             tuple(sums[0].tolist()),
             tuple(sums[1].tolist()),
@@ -253,7 +258,7 @@ def shares_of(columns: Mapping[str, Encoded], shown: View) -> dict[str, ColumnSh
             bool(grouped.edges) and column.domain.kind is Kind.DATE,
             _joined(grouped.of, missing=bool(column.domain.missing)),
         )
-    return found
+    return shares
 
 
 def _joined(groups: Codes, *, missing: bool) -> frozenset[int]:
@@ -280,13 +285,13 @@ class _Groups:
     edges: tuple[float, ...] = ()
 
 
-def _group_values(domain: Domain, shares: Floats, shown: ShownColumn) -> _Groups:
+def _group_values(domain: Domain, shares: Floats, column: ShownColumn) -> _Groups:
     """Return the groups of a column: its values if they are few, the published labels, or bars."""
     texts = texts_of(domain)
     size, missing = len(texts), int(domain.missing)
     if size <= MAX_BARS:
         return _Groups(np.arange(size), texts)
-    published = _published_labels(shown, texts)
+    published = _published_labels(column, texts)
     if published is not None:
         groups, labels = published
         return _Groups(groups, _range_labels(texts, groups) if domain.ordered else labels)
@@ -299,15 +304,15 @@ def _group_values(domain: Domain, shares: Floats, shown: ShownColumn) -> _Groups
     groups = np.full(size, MAX_BARS - 1)
     order = np.argsort(-shares, kind="stable")[: MAX_BARS - 1]
     groups[order] = np.arange(MAX_BARS - 1)
-    return _Groups(groups, (*(texts[place] for place in order), f"{size - MAX_BARS + 1:,} others"))
+    return _Groups(groups, (*(texts[index] for index in order), f"{size - MAX_BARS + 1:,} others"))
 
 
-def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
+def _published_labels(column: ShownColumn, texts: Sequence[str]) -> tuple[Codes, tuple[str, ...]] | None:
     """Return the published label of each value if few labels without overlap cover all values; otherwise None.
 
     Of nested labels the larger one counts; a label for the whole column, as in a suppressed row, does not.
     """
-    cover, size = shown.cover, len(texts)
+    cover, size = column.cover, len(texts)
     if cover.exact or len(cover) > MAX_LABELS_EXAMINED:
         return None
     lengths = cover.lengths
@@ -329,7 +334,7 @@ def _published_labels(shown: ShownColumn, texts: Sequence[str]) -> tuple[Codes, 
         return None
     first = np.unique(groups, return_index=True)[1]
     order = np.argsort(first)
-    return np.argsort(order)[groups], tuple(names[place] for place in order)
+    return np.argsort(order)[groups], tuple(names[index] for index in order)
 
 
 def _label_of(members: Sequence[str]) -> str:
@@ -419,38 +424,39 @@ def suppression_facts(
     Subgroups are the values of columns with few values: by the recoding if it is known, otherwise of unmodified
     columns.
     """
-    found: dict[str, list[dict[str, Any]]] = {}
+    subgroups: dict[str, list[dict[str, Any]]] = {}
     if assignment is not None and len(assignment.cells):
-        found = _by_recoding(assignment)
+        subgroups = _by_recoding(assignment)
     for name, each in shares.items():
-        if name not in found and each.counts:
+        if name not in subgroups and each.counts:
             pairs = zip(each.values, each.counts, strict=True)
-            found[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
-    return {"starred": _count_stars(subject), "subgroups": found}
+            subgroups[name] = [_line(value, rows, rows - left) for value, (rows, left) in pairs if rows]
+    return {"starred": _count_stars(subject), "subgroups": subgroups}
 
 
 def _by_recoding(assignment: Assignment) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of every value of quasi-identifiers with few values, and how many of them are suppressed."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    subgroups: dict[str, list[dict[str, Any]]] = {}
     vectors, dropped = assignment.frequencies.vectors, assignment.class_ids < 0
-    for place, domain in enumerate(assignment.domains):
+    for index, domain in enumerate(assignment.domains):
         if len(domain) > MAX_BARS:
             continue
-        codes = vectors[assignment.cells, place]
+        codes = vectors[assignment.cells, index]
         every, lost = (
             np.bincount(codes, weights=assignment.counts * mask, minlength=len(domain)).astype(int).tolist()
             for mask in (np.ones(len(codes)), dropped)
         )
         lines = zip(texts_of(domain), every, lost, strict=True)
-        found[domain.column] = [_line(text, rows, gone) for text, rows, gone in lines if rows]
-    return found
+        subgroups[domain.column] = [_line(text, rows, gone) for text, rows, gone in lines if rows]
+    return subgroups
 
 
 def _line(value: str, rows: int, suppressed: int) -> dict[str, Any]:
+    """Return the line of a subgroup."""
     return {"value": value, "rows": rows, "suppressed": suppressed, "share": suppressed / rows if rows else 0.0}
 
 
 def _count_stars(subject: Subject) -> dict[str, int]:
     """Return how many cells of each quasi-identifier are published as `*`."""
-    shown = subject.published.main.columns
-    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in shown}
+    columns = subject.published.main.columns
+    return {name: subject.stars(name) for name in subject.published.roles.quasi if name in columns}

@@ -101,11 +101,11 @@ def _uncounted(reason: str) -> str:
 
 def _certificate(facts: Facts) -> dict[str, Any] | None:
     """Return the certificate for others; a certificate next to a file is one already."""
-    found = facts.json("certificate")
-    if found is None:
+    document = facts.json("certificate")
+    if document is None:
         return None
     if facts.certificate is None:
-        certificate = _without_small(dict(found.content), facts.subject.smallest)
+        certificate = _without_small(dict(document.content), facts.subject.smallest)
     else:
         certificate = for_others(facts.certificate, smallest=facts.subject.smallest)
         beside = facts.subject.file_certificate
@@ -181,8 +181,8 @@ def _verdict_for_readers(
         counted = verdict_of(promised, facts.subject.profile)
     if facts.verdict is None:
         return counted
-    shown = {} if counted is None else {_subject_of(line): line.numbers for line in counted.lines}
-    return replace(facts.verdict, lines=tuple(_without_hidden(line, shown) for line in facts.verdict.lines))
+    numbers = {} if counted is None else {_subject_of(line): line.numbers for line in counted.lines}
+    return replace(facts.verdict, lines=tuple(_without_hidden(line, numbers) for line in facts.verdict.lines))
 
 
 def _subject_of(line: Line) -> tuple[Any, ...]:
@@ -212,10 +212,10 @@ def _risk(subject: Subject) -> tuple[Figures, dict[str, Any] | None]:
     known = assess(Published(given.tables, roles))
     if subject.schema.person:
         return replace(known.figures, unit="people", members=0, own_values={}), None
-    found = known.to_json()
-    columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in found["sensitive"].items()}
-    kept = {key: value for key, value in found.items() if key not in ("columns", "before", "journalist", "verdict")}
-    assessment = {**kept, "sensitive": columns, "before": None, "notes": subject.notes(found["notes"], roles)}
+    figures = known.to_json()
+    columns = {name: {k: v for k, v in each.items() if k != NAMING} for name, each in figures["sensitive"].items()}
+    kept = {key: value for key, value in figures.items() if key not in ("columns", "before", "journalist", "verdict")}
+    assessment = {**kept, "sensitive": columns, "before": None, "notes": subject.notes(figures["notes"], roles)}
     return known.figures, assessment
 
 
@@ -224,14 +224,14 @@ def _columns(facts: Facts) -> dict[str, Any]:
 
     Labels of a statistics program are kept for published columns, and for the codes that these show.
     """
-    found, subject = facts.json("columns"), facts.subject
-    shown, kept = ("role", "reason", "transformation", "after"), {}
-    for name, each in ({} if found is None else found.content).items():
+    columns, subject = facts.json("columns"), facts.subject
+    keys, kept = ("role", "reason", "transformation", "after"), {}
+    for name, each in ({} if columns is None else columns.content).items():
         published = name in subject.schema.published
         changed = name not in subject.schema.quasi and each["transformation"] != AS_IT_IS
         codes = published_codes(subject, name, each["codes"]) if published and not changed else {}
         labels = {"label": each["label"] if published else None, "codes": codes}
-        kept[name] = {key: each[key] for key in shown} | labels
+        kept[name] = {key: each[key] for key in keys} | labels
     return kept
 
 
@@ -245,22 +245,22 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
 
 
 def _enough(facts: Facts) -> int:
-    """Return the number of rows from which on one percent is at least the smallest count of people."""
+    """Return the number of rows of which one percent is at least the smallest count of people."""
     return round(max(facts.subject.smallest, 1) / ROUNDING_STEP)
 
 
 def _attacks(facts: Facts) -> dict[str, Any] | None:
     """Return which attacks were tried, and whether any was better than chance."""
-    found = facts.json("attack")
-    if found is None:
+    attacks = facts.json("attack")
+    if attacks is None:
         return None
-    tried = sorted(each["attack"] for each in found.at("outcomes"))
-    return {"tried": tried, "succeeds": found.at("succeeds")}
+    tried = sorted(each["attack"] for each in attacks.at("outcomes"))
+    return {"tried": tried, "succeeds": attacks.at("succeeds")}
 
 
 def _at(facts: Facts, name: str, *path: str) -> Any:
-    found: JsonValues | None = facts.json(name)
-    return None if found is None else found.at(*path)
+    document: JsonValues | None = facts.json(name)
+    return None if document is None else document.at(*path)
 
 
 def plain_documents(facts: Facts) -> Mapping[str, Mapping[str, Any]]:

@@ -108,34 +108,36 @@ class _Gathering:
 
 def gather(subject: Subject, *, internal: bool = True) -> Facts:
     """Compute all facts about a release; facts that external readers may not know are skipped for them."""
-    found = _Gathering(subject)
-    certificate = _add_certificate(found)
-    figures = _add_risk(found)
-    assignment, metrics = _add_loss(found)
+    gathering = _Gathering(subject)
+    certificate = _add_certificate(gathering)
+    figures = _add_risk(gathering)
+    assignment, metrics = _add_loss(gathering)
     if metrics is not None:
-        found.add("measure", {"metrics": metrics.to_json()})
-    attacks = _add_attacks(found)
+        gathering.add("measure", {"metrics": metrics.to_json()})
+    attacks = _add_attacks(gathering)
     judged = None
     if figures is not None:
-        told = found.documents.get("certificate")
-        promise, checks = (None, ()) if told is None else (told.at("holds"), failed_checks(told.at("verdicts")))
+        document = gathering.documents.get("certificate")
+        promise, checks = (
+            (None, ()) if document is None else (document.at("holds"), failed_checks(document.at("verdicts")))
+        )
         judged = verdict_of(replace(figures, promise=promise, checks=checks), subject.profile, attacks=attacks)
-        found.add("verdict", judged.to_json())
-    found.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
+        gathering.add("verdict", judged.to_json())
+    gathering.add("columns", column_facts(subject, assignment=None if subject.structure.unmeasured else assignment))
     if not internal:
-        found.add("suppression", suppression_facts(subject, assignment=None, shares={}))
-        return Facts(subject, found.documents, found.reasons, certificate, verdict=judged)
-    distances, shares = _add_distances(found)
-    _add_column_sets(found)
-    membership, errors = _add_members(found) or {}, _add_queries(found)
-    _add_learning(found)
+        gathering.add("suppression", suppression_facts(subject, assignment=None, shares={}))
+        return Facts(subject, gathering.documents, gathering.reasons, certificate, verdict=judged)
+    distances, shares = _add_distances(gathering)
+    _add_column_sets(gathering)
+    membership, errors = _add_members(gathering) or {}, _add_queries(gathering)
+    _add_learning(gathering)
     pieces = None if subject.release is None else assignment
-    found.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
+    gathering.add("suppression", suppression_facts(subject, assignment=pieces, shares=shares))
     explanation = None if subject.release is None else subject.release.explanation
     return Facts(
         subject,
-        found.documents,
-        found.reasons,
+        gathering.documents,
+        gathering.reasons,
         certificate,
         explanation,
         distances,
@@ -146,46 +148,48 @@ def gather(subject: Subject, *, internal: bool = True) -> Facts:
     )
 
 
-def _add_certificate(found: _Gathering) -> Certificate | None:
+def _add_certificate(gathering: _Gathering) -> Certificate | None:
     """Add the results of verification or, where that is not possible, the certificate next to the file."""
-    given = found.subject.published
+    given = gathering.subject.published
     if given.release is not None:
-        found.add("certificate", given.release.certificate.to_json())
+        gathering.add("certificate", given.release.certificate.to_json())
         return given.release.certificate
     needs = f"{NOT_VERIFIED}: no model is known." if given.promise is None else None
-    certificate = found.attempt("certificate", lambda: verify(given), needs=needs, failed=NOT_VERIFIED)
+    certificate = gathering.attempt("certificate", lambda: verify(given), needs=needs, failed=NOT_VERIFIED)
     file_certificate = dict(given.certificate)
     if certificate is None:
         if file_certificate:
-            found.add("certificate", file_certificate)
+            gathering.add("certificate", file_certificate)
         return None
     kept = {key: file_certificate.get(key) for key in (*NOT_COUNTED, "overlap")}
     counted = certificate.to_json()
-    found.add("certificate", counted | {key: value for key, value in kept.items() if value and not counted.get(key)})
+    gathering.add(
+        "certificate", counted | {key: value for key, value in kept.items() if value and not counted.get(key)}
+    )
     return certificate
 
 
-def _add_risk(found: _Gathering) -> Figures | None:
+def _add_risk(gathering: _Gathering) -> Figures | None:
     """Add the risk before and after; return the figures for a verdict."""
-    subject = found.subject
-    known = found.attempt("assess", lambda: assess(subject.published))
+    subject = gathering.subject
+    known = gathering.attempt("assess", lambda: assess(subject.published))
     if known is None:
-        found.reasons["verdict"] = found.reasons["assess"]
+        gathering.reasons["verdict"] = gathering.reasons["assess"]
         return None
     document = known.to_json()
-    found.add("assess", document | {"notes": subject.notes(document["notes"], subject.schema)})
+    gathering.add("assess", document | {"notes": subject.notes(document["notes"], subject.schema)})
     if known.before is None:
-        found.reasons["before"] = NO_ORIGINAL
+        gathering.reasons["before"] = NO_ORIGINAL
     if subject.published.population is None:
-        found.reasons["population"] = NO_POPULATION
+        gathering.reasons["population"] = NO_POPULATION
     elif subject.structure.unused_population:
-        found.reasons["population"] = subject.structure.unused_population
+        gathering.reasons["population"] = subject.structure.unused_population
     return known.figures
 
 
-def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None]:
+def _add_loss(gathering: _Gathering) -> tuple[Assignment | None, Measurements | None]:
     """Add the loss; return the classes of the original's cells, and the metrics."""
-    given, policy = found.subject.published, found.subject.policy
+    given, policy = gathering.subject.published, gathering.subject.policy
     target = None if policy is None else policy.target
     metrics = () if policy is None else policy.metrics
     if given.release is not None:
@@ -193,88 +197,88 @@ def _add_loss(found: _Gathering) -> tuple[Assignment | None, Measurements | None
     else:
         assignment, needs = None, NO_ORIGINAL if given.raw is None and not given.structure.unmeasured else None
         metrics = tuple(each for each in metrics if not each.compares_cells)
-    measured = found.attempt("measure", lambda: measure(given, metrics or None, target=target), needs=needs)
+    measured = gathering.attempt("measure", lambda: measure(given, metrics or None, target=target), needs=needs)
     if measured is not None and assignment is None and not given.structure.unmeasured:
         assignment = assignment_of(given)
     return assignment, measured
 
 
-def _add_distances(found: _Gathering) -> tuple[Distributions | None, Mapping[str, ColumnShares]]:
+def _add_distances(gathering: _Gathering) -> tuple[Distributions | None, Mapping[str, ColumnShares]]:
     """Return the distances of all columns from the original, and the shares of their values before and after."""
-    given = found.subject.published
+    given = gathering.subject.published
 
     def run() -> tuple[Distributions, Mapping[str, ColumnShares]]:
         return distributions(given), shares_of(given.values_of_original("distributions"), given.view("distributions"))
 
-    distances, shares = found.attempt("distributions", run, needs=_needs_original(found)) or (None, {})
+    distances, shares = gathering.attempt("distributions", run, needs=_needs_original(gathering)) or (None, {})
     if distances is not None:
-        found.add("distributions", distances.to_json())
+        gathering.add("distributions", distances.to_json())
     return distances, shares
 
 
-def _add_column_sets(found: _Gathering) -> None:
+def _add_column_sets(gathering: _Gathering) -> None:
     """Add how many rows are unique on sets of columns before and after."""
-    given = found.subject.published
-    sets = found.attempt("unique_on_columns", lambda: column_set_facts(given), needs=_needs_original(found))
+    given = gathering.subject.published
+    sets = gathering.attempt("unique_on_columns", lambda: column_set_facts(given), needs=_needs_original(gathering))
     if sets is not None:
-        found.add("unique_on_columns", sets)
+        gathering.add("unique_on_columns", sets)
 
 
-def _needs_original(found: _Gathering) -> str | None:
-    return NO_ORIGINAL if found.subject.published.raw is None else None
+def _needs_original(gathering: _Gathering) -> str | None:
+    return NO_ORIGINAL if gathering.subject.published.raw is None else None
 
 
-def _add_members(found: _Gathering) -> dict[str, Membership] | None:
+def _add_members(gathering: _Gathering) -> dict[str, Membership] | None:
     """Return membership disclosure for each kind of tuples."""
-    given = found.subject.published
+    given = gathering.subject.published
     if given.raw is not None and given.raw.rows > MAX_ROWS_FOR_MEMBERSHIP:
         limit = f"The original has more than {MAX_ROWS_FOR_MEMBERSHIP:,} rows"
-        found.reasons["membership"] = f"{limit}: `indistinct measure` tells this, which takes its time."
+        gathering.reasons["membership"] = f"{limit}: `indistinct measure` tells this, which takes its time."
         return None
-    members = found.attempt("membership", lambda: membership_by_kind(given), needs=_needs_original(found))
+    members = gathering.attempt("membership", lambda: membership_by_kind(given), needs=_needs_original(gathering))
     if members:
-        found.add("membership", {kind: dict(each.to_json()) for kind, each in members.items()})
+        gathering.add("membership", {kind: dict(each.to_json()) for kind, each in members.items()})
     return members
 
 
-def _add_attacks(found: _Gathering) -> list[AttackFigures] | None:
+def _add_attacks(gathering: _Gathering) -> list[AttackFigures] | None:
     """Add the results of attacks within their time limit; return their figures for a verdict, None if none was run."""
-    given, questions = found.subject.published, found.subject.questions
+    given, questions = gathering.subject.published, gathering.subject.questions
     if questions.attacks is not None:
-        found.add("attack", questions.attacks)
+        gathering.add("attack", questions.attacks)
         return AttackFigures.all_of(questions.attacks)
     sample = SAMPLE_ROWS if given.raw is not None and given.raw.rows > MAX_ROWS_ATTACKED else None
-    outcomes = found.attempt(
+    outcomes = gathering.attempt(
         "attack",
         lambda: attack_all(given, seconds=questions.seconds, seed=questions.seed, sample=sample),
-        needs=_needs_original(found),
+        needs=_needs_original(gathering),
     )
     if outcomes is not None:
-        found.add("attack", outcomes.to_json())
+        gathering.add("attack", outcomes.to_json())
     return attack_figures(outcomes)
 
 
-def _add_queries(found: _Gathering) -> WorkloadErrors | None:
+def _add_queries(gathering: _Gathering) -> WorkloadErrors | None:
     """Add the errors of the answers to a workload."""
-    given, workload = found.subject.published, found.subject.questions.workload
-    needs = NO_WORKLOAD if workload is None else _needs_original(found)
-    errors = found.attempt("query", lambda: workload_error(given, workload=workload), needs=needs)
+    given, workload = gathering.subject.published, gathering.subject.questions.workload
+    needs = NO_WORKLOAD if workload is None else _needs_original(gathering)
+    errors = gathering.attempt("query", lambda: workload_error(given, workload=workload), needs=needs)
     if errors is not None:
-        found.add("query", errors.to_json())
+        gathering.add("query", errors.to_json())
     return errors
 
 
-def _add_learning(found: _Gathering) -> None:
+def _add_learning(gathering: _Gathering) -> None:
     """Add how well a column can be learned from the release, if requested."""
-    given, target = found.subject.published, found.subject.questions.target
-    needs = NOT_LEARNED if target is None else _needs_original(found)
-    named = found.subject.questions.classifiers
+    given, target = gathering.subject.published, gathering.subject.questions.target
+    needs = NOT_LEARNED if target is None else _needs_original(gathering)
+    named = gathering.subject.questions.classifiers
     chosen: dict[str, Any] = {} if named is None else {"classifiers": named}
 
     def run() -> Any:
         assert target is not None  # noqa: S101  (said in `needs`)
         return classify(given, target=target, **chosen)
 
-    learned = found.attempt("classify", run, needs=needs)
+    learned = gathering.attempt("classify", run, needs=needs)
     if learned is not None:
-        found.add("classify", learned.to_json())
+        gathering.add("classify", learned.to_json())

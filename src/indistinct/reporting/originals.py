@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError
-from indistinct.figures import number
+from indistinct.figures import number, plural
 from indistinct.frequencies.encode import encode_column
 from indistinct.hierarchy.explicit import declared_order
 from indistinct.recoding.columns import columns_of
@@ -26,8 +26,8 @@ def require_original(subject: Subject) -> None:
     original, schema = subject.published.original, subject.schema
     if original is None:
         return
-    shown = [name for name in schema.published if name in subject.published.columns]
-    require_columns((*schema.person, *shown), original.columns, table="original")
+    names = [name for name in schema.published if name in subject.published.columns]
+    require_columns((*schema.person, *names), original.columns, table="original")
     rows, published = original.rows, subject.published.main.rows
     certified_rows = subject.published.certificate.get("original_rows")
     if isinstance(certified_rows, int) and certified_rows != rows:
@@ -57,8 +57,9 @@ def _require_values(subject: Subject, whole: pa.Table) -> None:
             surplus = _surplus(name, data[name], whole[name])
             if surplus:
                 raise OriginalError(
-                    f"the table that is given as the original is that of another release: {number(surplus)} published "
-                    f"row(s) have a value of {name!r} that it does not have, or not so often",
+                    "the table that is given as the original is that of another release: "
+                    f"{plural(surplus, 'published row')} "
+                    f"with a value of {name!r} that it does not have, or not so often",
                     hint=HINT if name in subject.published.transformations else f"{HINT}; {UNDECLARED}",
                 )
 
@@ -88,6 +89,7 @@ def _require_labels(subject: Subject, whole: pa.Table) -> None:
 
 
 def _is_number(value: object) -> bool:
+    """Return whether a value can be read as a number."""
     try:
         float(str(value))
     except ValueError:
@@ -104,6 +106,6 @@ def _surplus(name: str, published: pa.ChunkedArray, whole: pa.ChunkedArray) -> i
     if own.domain.kind is not known.domain.kind:
         return 0
     codes = own.domain.translate(known.domain, empty=True)
-    shown = np.bincount(codes[own.codes] + 1, minlength=len(known.domain) + 1)
+    counts = np.bincount(codes[own.codes] + 1, minlength=len(known.domain) + 1)
     there = np.bincount(known.codes.astype(np.int64) + 1, minlength=len(known.domain) + 1)
-    return int(np.maximum(shown - there, 0).sum())
+    return int(np.maximum(counts - there, 0).sum())

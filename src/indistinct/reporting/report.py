@@ -78,7 +78,7 @@ class Report:
         return bool(self.content.documents.get("certificate", {}).get("holds"))
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the page, whole or not at all; an internal one can be read by its owner alone. Return the path."""
+        """Write the page atomically and return the path; an internal one is readable by its owner alone."""
         write_atomically(path, filled(self.html), overwrite=overwrite, private=self.edition == "internal")
         return Path(path)
 
@@ -220,25 +220,26 @@ def require_edition_in(language: str, edition: str) -> None:
 
 
 def _report_of(facts: Facts, edition: Edition, digest: str | None, *, language: str = ENGLISH) -> Report:
+    """Build the report of one edition."""
     internal = edition == "internal"
-    shown = facts if internal else for_readers(facts)
+    chosen = facts if internal else for_readers(facts)
     made = datetime.now(UTC).date().isoformat()
-    sections = _sections(shown, made=made, digest=digest, internal=internal)
+    sections = _sections(chosen, made=made, digest=digest, internal=internal)
     sections = sections if internal else without_hollow(sections)
     title = f"Report on the release {file_name_of(facts.subject) or 'of a table'}"
-    content = Content(title, edition, made, sections, plain_documents(shown))
-    translation = None if language == ENGLISH else Translation(read_catalogue(language), _own_words(shown))
+    content = Content(title, edition, made, sections, plain_documents(chosen))
+    translation = None if language == ENGLISH else Translation(read_catalogue(language), _own_words(chosen))
     html = html_of(content, translation)
     return Report(content, html, () if translation is None else tuple(translation.missing))
 
 
 def _own_words(facts: Facts) -> frozenset[str]:
     """Return the words of the table and of its publisher, which are never translated."""
-    subject, found = facts.subject, facts.json("columns")
+    subject, columns = facts.subject, facts.json("columns")
     stated, reasons = subject.statement, {} if subject.policy is None else subject.policy.reasons
-    said = (getattr(stated, each.name) for each in fields(stated))
-    lines = (each for one in said for each in ((one,) if isinstance(one, str) else one or ()))
-    labels = beginning.labelled_columns({} if found is None else found.content)
+    statements = (getattr(stated, each.name) for each in fields(stated))
+    lines = (each for one in statements for each in ((one,) if isinstance(one, str) else one or ()))
+    labels = beginning.labelled_columns({} if columns is None else columns.content)
     return frozenset(
         (*subject.schema.columns, *subject.published.columns, *reasons.values(), *lines, *map(str, chain(*labels)))
     ) - {ABSENT}
@@ -252,6 +253,7 @@ def html_of(content: Content, translation: Translation | None = None) -> str:
 
 
 def _sections(facts: Facts, *, made: str, digest: str | None, internal: bool) -> tuple[Section, ...]:
+    """Return the sections of a report in their order."""
     return (
         beginning.verdict(facts, internal=internal),
         beginning.summary(facts),

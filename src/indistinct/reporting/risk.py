@@ -20,7 +20,7 @@ from indistinct.frequencies.structure import unit_of, units_of
 from indistinct.models.registry import parse_model_or_none
 from indistinct.reporting.facts import Facts
 from indistinct.reporting.risk_bars import before_after, risk_bars
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 
 # Our terms, and those of ISO/IEC 20889:2018 and NIST SP 800-188; only terms used in public accounts of the two
 # documents are named.
@@ -67,13 +67,13 @@ TUPLES = (
 
 def thresholds(facts: Facts) -> Section:
     """Compare the release with the thresholds of regulators, strict and rounded, in the terms of standards."""
-    found = facts.json("assess")
+    assessment = facts.json("assess")
     blocks: list[Block] = []
-    if found is None:
+    if assessment is None:
         blocks.append(Notice(facts.why_not("assess")))
     else:
         blocks.append(Paragraph(STRICT_AND_ROUNDED))
-        blocks += practice_blocks(found)
+        blocks += practice_blocks(assessment)
     headings = ("here", "ISO/IEC 20889", "NIST SP 800-188")
     blocks.append(grid("The same in the terms of standards", headings, STANDARDS))
     blocks.append(Paragraph(TERMS))
@@ -82,25 +82,25 @@ def thresholds(facts: Facts) -> Section:
 
 def found_again(facts: Facts) -> Section:
     """Return how likely people are re-identified, before and after, with pictures of class sizes."""
-    found = facts.json("assess")
-    if found is None:
+    assessment = facts.json("assess")
+    if assessment is None:
         return Section("risk", "Risk of re-identification", (Notice(facts.why_not("assess")),))
-    blocks: list[Block] = [Paragraph(RISKS), risk_grid(found), *compatible_blocks(found)]
-    if found.at("before") is None:
+    blocks: list[Block] = [Paragraph(RISKS), risk_grid(assessment), *compatible_blocks(assessment)]
+    if assessment.at("before") is None:
         blocks.append(Notice(facts.why_not("before")))
-    if found.at("journalist") is None or found.at("journalist", "basis") == NO_POPULATION:
+    if assessment.at("journalist") is None or assessment.at("journalist", "basis") == NO_POPULATION:
         blocks.append(Notice(facts.why_not("population")))
-    blocks += [*_column_sets(facts), *_class_sizes(facts, found)]
-    blocks += [Paragraph(sentence(note)) for note in found.at("notes") or ()]
+    blocks += [*_column_sets(facts), *_class_sizes(facts, assessment)]
+    blocks += [Paragraph(sentence(note)) for note in assessment.at("notes") or ()]
     return Section("risk", "Risk of re-identification", tuple(blocks))
 
 
 def pictures_of_risk(facts: Facts) -> list[Block]:
     """Return pictures of the risk: compared with the limits of the profile, unique rows, and class sizes."""
-    found = facts.json("assess")
-    if found is None:
+    assessment = facts.json("assess")
+    if assessment is None:
         return []
-    return [*risk_bars(facts.subject, found), *_column_sets(facts), *_class_sizes(facts, found)]
+    return [*risk_bars(facts.subject, assessment), *_column_sets(facts), *_class_sizes(facts, assessment)]
 
 
 RUNNING = "Running share of"
@@ -108,11 +108,11 @@ RUNNING = "Running share of"
 
 def _column_sets(facts: Facts) -> list[Block]:
     """Return a picture of the rows that are unique on sets of columns, if the original is known."""
-    found = facts.json("unique_on_columns")
-    sets = [] if found is None else found.at("sets")
-    if found is None or not sets:
+    uniques = facts.json("unique_on_columns")
+    sets = [] if uniques is None else uniques.at("sets")
+    if uniques is None or not sets:
         return []
-    rows = found.at("rows")
+    rows = uniques.at("rows")
     quasi = list(facts.subject.schema.quasi)
     bars = [
         (
@@ -127,17 +127,17 @@ def _column_sets(facts: Facts) -> list[Block]:
     return [Picture(caption, f"{caption}: {words}.", draw_column_sets(bars))]
 
 
-def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
+def _class_sizes(facts: Facts, values: JsonValues) -> list[Block]:
     """Return a picture of class sizes and of the people in small classes."""
-    if not _sizes(found.at("class_sizes", "histogram")):
+    if not _sizes(values.at("class_sizes", "histogram")):
         return [Notice("No row is published, so there is nothing to draw.")]
     sides = {}
-    if found.at("before") is not None:
-        sides["before"] = _sizes(found.at("before", "class_sizes", "histogram"))
-    sides["after" if sides else "release"] = _sizes(found.at("class_sizes", "histogram"))
+    if values.at("before") is not None:
+        sides["before"] = _sizes(values.at("before", "class_sizes", "histogram"))
+    sides["after" if sides else "release"] = _sizes(values.at("class_sizes", "histogram"))
     certificate = facts.json("certificate")
-    groups = units_of(found.at("form"))
-    unit, k = str(found.at("unit")), _k(certificate)
+    groups = units_of(values.at("form"))
+    unit, k = str(values.at("unit")), _k(certificate)
     words = _describe_sizes(sides, k)
     drawn = {
         f"Share of {unit} by the size of their {groups}{'' if k is None else '; the line is k'}": draw_class_sizes,
@@ -150,6 +150,7 @@ def _class_sizes(facts: Facts, found: JsonValues) -> list[Block]:
 
 
 def _describe_sizes(sides: Mapping[str, Mapping[int, int]], k: int | None) -> str:
+    """Describe the class sizes before and after."""
     parts = []
     for name, sizes in sides.items():
         members = sum(size * count for size, count in sizes.items()) or 1
@@ -172,37 +173,37 @@ def _sizes(histogram: Mapping[str, int] | None) -> dict[int, int]:
 
 def attributes(facts: Facts, *, internal: bool) -> Section:
     """Return what is learned about sensitive values without finding a row, and the classes that reveal most."""
-    found = facts.json("assess")
-    if found is None:
+    assessment = facts.json("assess")
+    if assessment is None:
         return Section("attributes", "Attribute disclosure", (Notice(facts.why_not("assess")),))
-    if not found.at("sensitive"):
+    if not assessment.at("sensitive"):
         return Section("attributes", "Attribute disclosure", (Notice("No column has the role sensitive."),))
-    group = unit_of(found.at("form"))
-    blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(found)]
+    group = unit_of(assessment.at("form"))
+    blocks: list[Block] = [Paragraph(ATTRIBUTES.format(group=group)), sensitive_grid(assessment)]
     if not internal:
         blocks.append(Paragraph("t, β and δ compare classes with the published table itself."))
-    if found.at("before", "sensitive"):
-        blocks.insert(2, sensitive_grid(found, side="before"))
+    if assessment.at("before", "sensitive"):
+        blocks.insert(2, sensitive_grid(assessment, side="before"))
     if internal:
-        blocks += [_worst(found, name) for name in found.at("sensitive")]
+        blocks += [_worst(assessment, name) for name in assessment.at("sensitive")]
     return Section("attributes", "Attribute disclosure", tuple(blocks))
 
 
-def _worst(found: JsonValues, name: str) -> Block:
-    if found.at("sensitive", name, "worst"):
-        return worst_grid(found, name)
-    why = "Buckets are not named" if found.at("form") else "Classes are named only of a release"
+def _worst(values: JsonValues, name: str) -> Block:
+    if values.at("sensitive", name, "worst"):
+        return worst_grid(values, name)
+    why = "Buckets are not named" if values.at("form") else "Classes are named only of a release"
     return Notice(f"{why}: which tell most of {name} is not shown.")
 
 
 def membership(facts: Facts) -> Section:
     """Return how well the release hides who is in it."""
-    found = facts.json("membership")
-    if found is None:
+    membership_figures = facts.json("membership")
+    if membership_figures is None:
         return Section("membership", "Membership disclosure", (Notice(facts.why_not("membership")),))
     certificate = facts.json("certificate")
     groups = units_of(None if certificate is None else certificate.at("form"))
-    blocks: list[Block] = [Paragraph(TUPLES), membership_grid(found, groups=groups)]
+    blocks: list[Block] = [Paragraph(TUPLES), membership_grid(membership_figures, groups=groups)]
     one = "class" if groups == "classes" else "bucket"
     drawn = [(kind, each) for kind, each in facts.membership.items() if _differs(each)]
     for kind, each in drawn[:1]:
@@ -212,21 +213,21 @@ def membership(facts: Facts) -> Section:
     return Section("membership", "Membership disclosure", tuple(blocks))
 
 
-def _differs(found: Membership) -> bool:
+def _differs(membership: Membership) -> bool:
     """Return whether a picture adds to the table: whether tuples match different numbers of classes."""
-    counts = zip(found.matching_original, found.matching_fake, strict=True)
+    counts = zip(membership.matching_original, membership.matching_fake, strict=True)
     return sum(bool(original or fake) for (_, original), (_, fake) in counts) > 1
 
 
 def attacks(facts: Facts, *, internal: bool) -> Section:
     """Return the results of attacks, compared with the baseline and with people who are not in the release."""
-    found = facts.json("attack")
-    if found is None:
+    outcomes = facts.json("attack")
+    if outcomes is None:
         return Section("attacks", "Attacks that were tried", (Notice(facts.why_not("attack")),))
     if not internal:
-        if not found.at("tried"):
+        if not outcomes.at("tried"):
             return Section("attacks", "Attacks that were tried", (Notice("No attack was through in time."),))
-        tried = Paragraph(f"Tried: {', '.join(found.at('tried'))}.")
-        said = "At least one of them did better than chance." if found.at("succeeds") else "None beat chance."
-        return Section("attacks", "Attacks that were tried", (tried, Paragraph(said)))
-    return Section("attacks", "Attacks that were tried", tuple(outcome_blocks(found)))
+        tried = Paragraph(f"Tried: {', '.join(outcomes.at('tried'))}.")
+        words = "At least one of them did better than chance." if outcomes.at("succeeds") else "None beat chance."
+        return Section("attacks", "Attacks that were tried", (tried, Paragraph(words)))
+    return Section("attacks", "Attacks that were tried", tuple(outcome_blocks(outcomes)))

@@ -8,15 +8,16 @@ from indistinct.reporting.subject import Subject
 RISKS_DRAWN = {"highest": "highest risk of anybody", "average": "average risk"}
 
 
-def risk_bars(subject: Subject, found: JsonValues | None) -> list[Block]:
+def risk_bars(subject: Subject, values: JsonValues | None) -> list[Block]:
     """Draw the highest and the average risk, but in buckets, where quasi-identifiers are unmodified.
 
-    `found` is the assessment as JSON, None where there is none.
+    `values` is the assessment as JSON, None where there is none.
     """
-    if found is None or not subject.structure.hides_rows or found.at("prosecutor", "highest") is None:
+    if values is None or not subject.structure.hides_rows or values.at("prosecutor", "highest") is None:
         return []
     bars = [
-        (name, found.at("before", "prosecutor", key), found.at("prosecutor", key)) for key, name in RISKS_DRAWN.items()
+        (name, values.at("before", "prosecutor", key), values.at("prosecutor", key))
+        for key, name in RISKS_DRAWN.items()
     ]
     profile = subject.profile
     limited = {} if profile is None else {figure: float(limit) for figure, limit, _ in profile.limits}

@@ -193,8 +193,8 @@ def subject_of(
 
 def _read_own_certificate(path: Path | None) -> Mapping[str, Any]:
     """Return the certificate of a file, empty if there is none of its own."""
-    found = None if path is None or not path.is_file() else read_certificate(path)
-    return found if found is not None and path is not None and belongs_to(found, path) else {}
+    certificate = None if path is None or not path.is_file() else read_certificate(path)
+    return certificate if certificate is not None and path is not None and belongs_to(certificate, path) else {}
 
 
 def policy_of(policy: Policy | str | Path | None) -> tuple[Policy | None, str | None]:

@@ -24,7 +24,7 @@ DISTANCES = (
 
 def suppression(facts: Facts, *, internal: bool) -> Section:
     """Return what is suppressed, by column and by subgroup."""
-    certificate, found = facts.json("certificate"), facts.json("suppression")
+    certificate, suppressed = facts.json("certificate"), facts.json("suppression")
     blocks: list[Block] = []
     if certificate is None or certificate.at("suppressed_rows") is None:
         hidden = certificate is not None and "suppressed_rows" in (certificate.at("hidden") or ())
@@ -32,14 +32,14 @@ def suppression(facts: Facts, *, internal: bool) -> Section:
         blocks.append(Notice(why if hidden else why + "rows were suppressed."))
     else:
         blocks.append(_dropped(certificate))
-    starred = (found and found.at("starred")) or {}
+    starred = (suppressed and suppressed.at("starred")) or {}
     if starred and not any(starred.values()):
         blocks.append(Paragraph("No cell of a quasi-identifier is published as *."))
-    elif found is not None and starred:
-        cells = [(name, found.figure("starred", name)) for name in starred]
+    elif suppressed is not None and starred:
+        cells = [(name, suppressed.figure("starred", name)) for name in starred]
         blocks.append(grid("Cells published as *", ("column", "cells"), cells, right=("cells",)))
-    if internal and found is not None:
-        blocks += _subgroups(found)
+    if internal and suppressed is not None:
+        blocks += _subgroups(suppressed)
     return Section("suppression", "Suppression", tuple(blocks))
 
 
@@ -54,22 +54,25 @@ def _dropped(certificate: JsonValues) -> Block:
     return grid("Suppressed rows", ("counted", "number"), rows, right=("number",))
 
 
-def _subgroups(found: JsonValues) -> list[Block]:
+def _subgroups(values: JsonValues) -> list[Block]:
+    """Return the tables of subgroups with suppressed rows."""
     blocks: list[Block] = []
-    for name, lines in (found.at("subgroups") or {}).items():
+    for name, lines in (values.at("subgroups") or {}).items():
         if not any(line["suppressed"] for line in lines):
             continue
         rows = []
         for index, line in enumerate(lines):
-            place = ("subgroups", name, index)
-            share = found.figure(*place, "share", words=percent)
-            rows.append((line["value"], found.figure(*place, "rows"), found.figure(*place, "suppressed"), share))
+            path = ("subgroups", name, index)
+            share = values.figure(*path, "share", words=percent)
+            rows.append((line["value"], values.figure(*path, "rows"), values.figure(*path, "suppressed"), share))
         headings = ("value", "rows before", "suppressed", "share")
         blocks.append(grid(f"Suppressed rows by {name}", headings, rows, right=headings[1:]))
     if not blocks:
-        known = bool(found.at("subgroups"))
-        said = "No subgroup that was counted lost a row." if known else "Subgroups were not counted: give the original."
-        blocks.append(Paragraph(said) if known else Notice(said))
+        known = bool(values.at("subgroups"))
+        words = (
+            "No subgroup that was counted lost a row." if known else "Subgroups were not counted: give the original."
+        )
+        blocks.append(Paragraph(words) if known else Notice(words))
     return blocks
 
 
@@ -82,31 +85,33 @@ def utility(facts: Facts, *, internal: bool) -> Section:
 
 def _once(blocks: list[Block]) -> Iterator[Block]:
     """Yield blocks, with notes on missing contents only once for the same reason."""
-    said: list[Block] = []
+    notes: list[Block] = []
     for block in blocks:
-        if block not in said:
+        if block not in notes:
             yield block
-        said.append(block)
+        notes.append(block)
 
 
 def _metrics(facts: Facts, *, internal: bool) -> list[Block]:
-    found = facts.json("measure")
-    if found is None:
+    """Return the table of metrics."""
+    metrics = facts.json("measure")
+    if metrics is None:
         return [Notice(facts.why_not("measure"))]
     caption = "Metrics" if internal else "Metrics, rounded to whole percent"
-    return [metric_grid(found, "metrics", caption=caption)]
+    return [metric_grid(metrics, "metrics", caption=caption)]
 
 
 def _distributions(facts: Facts) -> list[Block]:
-    found = facts.json("distributions")
-    if found is None:
+    """Return the distances of columns and pairs from the original."""
+    distances = facts.json("distributions")
+    if distances is None:
         return [Notice(facts.why_not("distributions"))]
-    blocks: list[Block] = [Paragraph(DISTANCES), distance_grid(found)]
+    blocks: list[Block] = [Paragraph(DISTANCES), distance_grid(distances)]
     if facts.distributions is not None and len(facts.distributions.columns) > 1:
         title = "Pairs of columns before and after"
         words = f"{title}: total variation on the left, Cramér's V of the original and the release on the right. "
         svg = draw_distributions(facts.distributions, title=title)
-        blocks.append(Picture(title, words + _farthest(found), svg))
+        blocks.append(Picture(title, words + _farthest(distances), svg))
     for name, each in list(facts.shares.items())[:MAX_PICTURES]:
         svg = draw_shares(
             name,
@@ -124,26 +129,27 @@ def _distributions(facts: Facts) -> list[Block]:
     return blocks
 
 
-def _farthest(found: JsonValues) -> str:
-    pairs = sorted(found.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
+def _farthest(values: JsonValues) -> str:
+    pairs = sorted(values.at("pairs"), key=lambda pair: -pair["total_variation"])[:1]
     return "".join(
         f"The farthest pair is {' with '.join(pair['columns'])}, {percent(pair['total_variation'])}." for pair in pairs
     )
 
 
 def _queries(facts: Facts) -> list[Block]:
-    found = facts.json("query")
-    if found is None:
+    """Return the errors of a workload of queries."""
+    answers = facts.json("query")
+    if answers is None:
         return [Notice(facts.why_not("query"))]
-    blocks: list[Block] = [*error_grids(found)]
+    blocks: list[Block] = [*error_grids(answers)]
     if facts.errors is not None:
-        words = f"Running share of queries by relative error; mean {short(found.at('relative', 'mean') or 0)}"
+        words = f"Running share of queries by relative error; mean {short(answers.at('relative', 'mean') or 0)}"
         blocks.append(Picture("How far the answers are off", words, draw_errors(facts.errors)))
     return blocks
 
 
 def _classifier(facts: Facts) -> list[Block]:
-    found = facts.json("classify")
-    if found is None:
+    scores = facts.json("classify")
+    if scores is None:
         return [Notice(facts.why_not("classify"))]
-    return classifier_blocks(found)
+    return classifier_blocks(scores)

@@ -213,9 +213,9 @@ def educations() -> Numbers:
 
 def occupations() -> Numbers:
     """Weights of the occupations for each education and sex, the largest near their usual education."""
-    place = np.linspace(0, 1, len(EDUCATION))[:, None]
+    rank = np.linspace(0, 1, len(EDUCATION))[:, None]
     share, usual, narrow, men = np.array(list(OCCUPATION.values())).T
-    near = share * np.exp(-(((place - usual) * narrow) ** 2) / 2)
+    near = share * np.exp(-(((rank - usual) * narrow) ** 2) / 2)
     return np.stack([near * (1 - men), near * men], axis=1)
 
 

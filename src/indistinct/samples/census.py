@@ -38,12 +38,12 @@ def generate_census(rows: int, *, seed: int) -> pa.Table:
     distributions = _CensusDistributions()
     codes = {column: np.empty(max(rows, 0), dtype=np.int32) for column in _LABELS}
     ages = np.empty(max(rows, 0), dtype=np.int64)
-    for place, generator in blocks(rows, seed=seed):
+    for index, generator in blocks(rows, seed=seed):
         drawn = distributions.draw(generator)
-        count = place.stop - place.start
-        np.add(drawn.pop("age")[:count], shares.AGES[0], out=ages[place])
+        count = index.stop - index.start
+        np.add(drawn.pop("age")[:count], shares.AGES[0], out=ages[index])
         for column, values in drawn.items():
-            codes[column][place] = values[:count]
+            codes[column][index] = values[:count]
     return pa.table({"age": ages, **{name: encoded_text(codes[name], labels) for name, labels in _LABELS.items()}})
 
 

@@ -69,10 +69,10 @@ def generate_patients(rows: int, *, seed: int) -> pa.Table:
     """
     of = _Distributions()
     pieces = []
-    for place, generator in blocks(rows, seed=seed):
-        names = _names(np.arange(place.start, place.start + BLOCK) + seed % _NAMES)
+    for index, generator in blocks(rows, seed=seed):
+        names = _names(np.arange(index.start, index.start + BLOCK) + seed % _NAMES)
         piece = pa.table({"name": names, **_stays(of, generator)})
-        pieces.append(piece.slice(0, place.stop - place.start))
+        pieces.append(piece.slice(0, index.stop - index.start))
     return pa.concat_tables(pieces)
 
 
@@ -86,7 +86,7 @@ def generate_visits(rows: int, *, seed: int) -> pa.Table:
     """
     of = _Distributions()
     pieces, people = [], 0
-    for place, generator in blocks(rows, seed=seed):
+    for index, generator in blocks(rows, seed=seed):
         first = happens(generator, chances=_FIRST_VISIT)
         first[0] = 1
         visitor = np.cumsum(first) - 1
@@ -102,7 +102,7 @@ def generate_visits(rows: int, *, seed: int) -> pa.Table:
             }
         )
         people += int(visitor[-1]) + 1
-        pieces.append(piece.slice(0, place.stop - place.start))
+        pieces.append(piece.slice(0, index.stop - index.start))
     return pa.concat_tables(pieces)
 
 
@@ -123,10 +123,10 @@ class _Distributions:
     def __init__(self) -> None:
         weights, factors, costs = zip(*(entry for group in _DISEASES.values() for entry in group.values()), strict=True)
         women = np.stack([np.interp(_AGES, _DISEASE_AGES, each) for each in weights], axis=-1)
-        places = np.arange(len(_ZIPCODES))
+        positions = np.arange(len(_ZIPCODES))
         self.age = ConditionalShares.of(np.interp(_AGES, _AGE_ANCHORS, _AGE_WEIGHTS))
         # large towns first in each region, and no region as large as the one before it
-        self.zipcode = ConditionalShares.of(1 / (2 + places % 40) / (1 + places // 40))
+        self.zipcode = ConditionalShares.of(1 / (2 + positions % 40) / (1 + positions // 40))
         self.disease = ConditionalShares.of(np.stack([women, women * np.array(factors)], axis=1))
         self.cost = np.array(costs)
 
@@ -154,7 +154,7 @@ def _stays(of: _Distributions, generator: np.random.Generator) -> dict[str, pa.A
 def _names(numbers: Numbers) -> pa.StringArray:
     """Return a given name, an initial and a family name for each number."""
     spread = numbers.astype(np.int64) % _NAMES * _STRIDE % _NAMES
-    digits = [spread // len(_SYLLABLES) ** place % len(_SYLLABLES) for place in range(6)]
+    digits = [spread // len(_SYLLABLES) ** index % len(_SYLLABLES) for index in range(6)]
     small = [plain_text(digit, _SYLLABLES) for digit in digits]
     given, family = (pc.utf8_capitalize(pc.binary_join_element_wise(*parts, "")) for parts in (small[:2], small[2:5]))
     initial = pc.utf8_slice_codeunits(pc.utf8_upper(small[5]), 0, 1)

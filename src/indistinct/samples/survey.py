@@ -68,6 +68,7 @@ def generate_survey(rows: int, *, seed: int) -> pa.Table:
 
 
 def _district(dice: np.random.Generator, homes: int) -> Numbers:
+    """Draw the district of each home, some of them more frequent."""
     return _skewed(dice, 16, homes) * 8 + dice.integers(0, 8, homes)
 
 

@@ -44,7 +44,7 @@ def generate_uniform(rows: int, *, seed: int, columns: int = 5, cardinality: int
     """
     _check_shape(rows, seed=seed, columns=columns, cardinality=cardinality)
     generator = np.random.default_rng(seed)
-    return pa.table({f"x{place + 1}": generator.integers(0, cardinality, size=rows) for place in range(columns)})
+    return pa.table({f"x{index + 1}": generator.integers(0, cardinality, size=rows) for index in range(columns)})
 
 
 def generate_normal(
@@ -67,7 +67,7 @@ def generate_normal(
     generator = np.random.default_rng(seed)
     spread = cardinality * sigma
     drawn = [_normal(rows, generator, centre=centre, spread=spread, cardinality=cardinality) for _ in range(columns)]
-    return pa.table({f"x{place + 1}": values for place, values in enumerate(drawn)})
+    return pa.table({f"x{index + 1}": values for index, values in enumerate(drawn)})
 
 
 def generate_lands_end(rows: int, *, seed: int) -> pa.Table:
@@ -81,7 +81,7 @@ def generate_lands_end(rows: int, *, seed: int) -> pa.Table:
     styles = [f"S{number + 1:04d}" for number in range(_STYLES)]
     seasons = ConditionalShares.of(2 + np.sin(np.arange(_ORDER_DATES) / 25))
     pieces = []
-    for place, generator in blocks(rows, seed=seed):
+    for index, generator in blocks(rows, seed=seed):
         style = _draw_skewed(generator, _STYLES)
         price = (style * 229 % _PRICES + generator.integers(-12, 13, size=BLOCK)) % _PRICES
         cost = np.rint(price * (_COSTS / _PRICES) + 60 * generator.standard_normal(BLOCK)).astype(np.int64)
@@ -97,7 +97,7 @@ def generate_lands_end(rows: int, *, seed: int) -> pa.Table:
                 "shipment": encoded_text(happens(generator, chances=0.15), _SHIPMENT),
             }
         )
-        pieces.append(piece.slice(0, place.stop - place.start))
+        pieces.append(piece.slice(0, index.stop - index.start))
     return pa.concat_tables(pieces)
 
 

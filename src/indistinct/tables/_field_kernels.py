@@ -32,8 +32,8 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
     returns, quotes = np.uint64(RETURN) * ONES, np.uint64(QUOTE) * ONES
     width, stop = len(wanted), np.uint64(stop)
     last = np.full(len(codes), -1, dtype=np.int64)
-    most, room = len(begins) // len(codes), np.uint64(len(slots) // len(codes))
-    mask = room - ONE
+    most, slots_per_code = len(begins) // len(codes), np.uint64(len(slots) // len(codes))
+    mask = slots_per_code - ONE
     row, at = 0, np.uint64(0)
     behind, above = np.zeros(width, dtype=np.uint64), stop  # ends of the previous row's fields, and its start
     # Invariant: `at` is the first byte of row `row`; all rows before it have their codes.
@@ -42,12 +42,12 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
         first, begin = 0, at
         if above < stop:
             first = fields_alike(words, above, at, stop, behind)
-            for place in range(first):
-                if wanted[place] >= 0:
-                    codes[wanted[place], row] = last[wanted[place]] - wanted[place] * most
+            for index in range(first):
+                if wanted[index] >= 0:
+                    codes[wanted[index], row] = last[wanted[index]] - wanted[index] * most
             if first:
                 at += behind[first - 1]
-        for place in range(first, width):
+        for index in range(first, width):
             start = at
             if data[at] == QUOTE:
                 at = behind_quotes(data, at, stop)
@@ -63,9 +63,9 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                     at += EIGHT
                 # The bits below the lowest set bit are counted, one per byte, which includes that byte itself.
                 at += (((((special & (~special + ONE)) - ONE) & ONES) * ONES) >> LAST) - ONE
-            if data[at] != (END if place == width - 1 else mark):
+            if data[at] != (END if index == width - 1 else mark):
                 return STRANGE
-            j = wanted[place]
+            j = wanted[index]
             if j >= 0:
                 length = at - start
                 key = key_of(words, start, length)
@@ -73,7 +73,7 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                 if entry < 0 or not same_field(words, begins, lengths, keys, entry, start, length, key):
                     slot = (key ^ length) * np.uint64(0xD6E8FEB86659FD93)
                     slot = (slot ^ slot >> HALF) & mask
-                    base = np.uint64(j) * room
+                    base = np.uint64(j) * slots_per_code
                     entry = np.int64(slots[base + slot])
                     # Linear probing: every slot passed over has another field of this column.
                     while entry >= 0 and not same_field(words, begins, lengths, keys, entry, start, length, key):
@@ -91,7 +91,7 @@ def number_fields(data, words, stop, mark, wanted, codes, slots, begins, lengths
                     last[j] = entry
                 codes[j, row] = entry - j * most
             at += ONE
-            behind[place] = at - begin
+            behind[index] = at - begin
         above = begin
         row += 1
     return row
@@ -128,7 +128,7 @@ def zeros(word):
 
 @jit
 def behind_quotes(data, at, stop):
-    """Return where a quoted field ends; `stop` if it contains a line break or does not end."""
+    """Return the position after a quoted field; `stop` if it contains a line break or does not end."""
     at += ONE
     while at < stop:
         byte = data[at]

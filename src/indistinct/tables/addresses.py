@@ -46,11 +46,11 @@ def address_of(place: object) -> str | None:
     ('s3://bucket/a.csv', None, None)
     """
     text = str(place)
-    found = SCHEME.match(text)
-    if found is None:
+    match = SCHEME.match(text)
+    if match is None:
         return None
-    scheme = found[1]
-    return f"{scheme}://{'/' if scheme.lower() in ON_DISK else ''}{text[found.end() :]}"
+    scheme = match[1]
+    return f"{scheme}://{'/' if scheme.lower() in ON_DISK else ''}{text[match.end() :]}"
 
 
 def is_elsewhere(place: str | Path) -> bool:
@@ -92,7 +92,7 @@ def without_credentials(place: str | Path) -> str:
 
 
 def name_of(address: str) -> str:
-    """Return the file name of an address, whose suffix determines how it is read.
+    """Return the file name in an address; its suffix determines how the file is read.
 
     >>> name_of("https://host/folder/a.csv?token=x/y.parquet")
     'a.csv'
@@ -166,12 +166,12 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
     address = address_of(source)
     if address is None:
         return None
-    found = remote(address)
+    target = remote(address)
     with _translate_errors(address):
-        _refuse_lake(found, [found.path])
-        files = _list_files(found, address)
-        _refuse_lake(found, filter(may_hold_rows, files))
-        return tuple(_copy_file(address, found._replace(path=each)) for each in files)
+        _refuse_lake(target, [target.path])
+        files = _list_files(target, address)
+        _refuse_lake(target, filter(may_hold_rows, files))
+        return tuple(_copy_file(address, target._replace(path=each)) for each in files)
 
 
 def origin_of(path: Path) -> str | None:
@@ -213,6 +213,7 @@ def named_as_given() -> Iterator[None]:
 
 
 def _standard_input() -> Path:
+    """Copy standard input to a temporary file, once; raise if it is empty."""
     if STANDARD in _COPIES:
         return _COPIES[STANDARD][1].path
     stream = getattr(sys.stdin, "buffer", None)
@@ -244,9 +245,9 @@ def _copy(blocks: Iterable[bytes], name: str) -> NamelessFile:
     return copy
 
 
-def _list_files(found: Remote, address: str) -> list[str]:
+def _list_files(target: Remote, address: str) -> list[str]:
     """Return the files of an address: a single file, those of a folder, or those that match a pattern."""
-    system, path = found
+    system, path = target
     if glob.has_magic(path) and not system.exists(path):
         files = sorted(each for each in system.glob(path) if system.isfile(each))
     elif system.isfile(path):
@@ -261,12 +262,12 @@ def _list_files(found: Remote, address: str) -> list[str]:
     return files
 
 
-def _refuse_lake(found: Remote, paths: Iterable[str]) -> None:
+def _refuse_lake(target: Remote, paths: Iterable[str]) -> None:
     """Raise `InputError` if paths lead to or into the folder of a Delta, Iceberg or Hudi table.
 
     Folders of a website cannot be listed.
     """
-    system = found.system
+    system = target.system
     if not {"http", "https"}.isdisjoint((system.protocol,) if isinstance(system.protocol, str) else system.protocol):
         return
     parts = [path.split("/") for path in paths]
@@ -284,8 +285,9 @@ def _names_in(system: Any, folder: str, name: str) -> Iterable[str]:
     return list(system.ls(f"{folder}/{name}", detail=False))
 
 
-def _copy_file(address: str, found: Remote) -> Path:
-    system, path = found
+def _copy_file(address: str, target: Remote) -> Path:
+    """Download a file to a temporary copy, unless an equal one exists."""
+    system, path = target
     single = name_of(address) == path.rpartition("/")[2]
     origin = address if single else str(system.unstrip_protocol(path))
     state = system.ukey(path)
@@ -324,7 +326,7 @@ SECRETS = re.compile(r":[^/]*@|://|:/[^/].*@|password", re.IGNORECASE)
 
 
 def looks_like_an_address(text: str) -> bool:
-    """Return whether a text that is no existing path may have been meant as the address of a database."""
+    """Return whether a text that is not an existing path looks like the address of a database."""
     return SECRETS.search(text) is not None
 
 
@@ -389,8 +391,8 @@ def check_ordinary(path: Path) -> None:
     if "\0" in str(path):
         raise FileNotFoundError(errno.ENOENT, "its path has a NUL character, which no file can have")
     if _fence is not None and path not in _own:
-        place = path.resolve()
-        if not any(place.is_relative_to(folder) for folder in _fence):
+        resolved = path.resolve()
+        if not any(resolved.is_relative_to(folder) for folder in _fence):
             raise PermissionError(errno.EACCES, "it lies outside the folders that may be read here")
     mode = path.stat().st_mode
     if stat.S_ISREG(mode):

@@ -45,7 +45,7 @@ def read_records(content: bytes | Iterator[bytes]) -> Iterator[tuple[int, bytes]
 
 
 def _read_number(read: Callable[[int], bytes], byte: bytes, *, most: int) -> int:
-    """Return a number of at most `most` groups of seven bits, lowest first, of which `byte` was read already."""
+    """Read a number of at most `most` groups of seven bits, lowest first; `byte` is the first of them."""
     number = 0
     for group in range(most):
         if not byte:
@@ -116,6 +116,7 @@ def _read_links(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _read_whole(archive: zipfile.ZipFile, entry: str) -> bytes:
+    """Read an entry as a whole; raise if it is too large for a list of sheets."""
     with archive.open(entry) as file:
         content = file.read(MAX_LIST_BYTES + 1)
     if len(content) > MAX_LIST_BYTES:

@@ -97,8 +97,8 @@ def read_delimited(
 
         parts.append(in_its_encoding(path, reading, read))
         check_same_names(files[0], parts[0].dialect, path, parts[-1].dialect)
-    found = _type_columns(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
-    return found._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
+    typed = _type_columns(parts, choose(parts[0].dialect.columns, columns), reading, every=columns is None)
+    return typed._replace(notes=guesses_at([(part.path, part.dialect) for part in parts], reading))
 
 
 def guesses_at(parts: Sequence[tuple[Path, Dialect]], reading: Reading) -> tuple[str, ...]:
@@ -124,12 +124,12 @@ def read_cells(path: Path, reading: Reading) -> tuple[pa.Table, str]:
     def read(encoding: str) -> tuple[pa.Table, str]:
         dialect = replace(find_dialect(path, encoding, reading), quoted=True)
         names = list(dialect.names)
-        shown = ["" if name.startswith(NAMELESS) else name for name in names]
+        headings = ["" if name.startswith(NAMELESS) else name for name in names]
         if dialect.bare:
-            return pa.table([pa.array([], TEXT) for _ in names], names=shown), encoding
+            return pa.table([pa.array([], TEXT) for _ in names], names=headings), encoding
         dialect, columns = _read_text(path, dialect, reading.missing, names, SizeGuard(Allowance.of([path])))
         survey_table(path, dialect, pa.table(columns, names=names))
-        return pa.table(columns, names=shown), encoding
+        return pa.table(columns, names=headings), encoding
 
     return in_its_encoding(path, reading, read)
 
@@ -180,6 +180,7 @@ def _texts_of(
     published: bool,
     guard: "SizeGuard",
 ) -> Texts:
+    """Read the columns of a delimited file as text, and check what Arrow does not check."""
     wanted = choose(dialect.columns, columns)
     if dialect.bare:
         return Texts(path, dialect, {name: pa.chunked_array([], TEXT) for name in wanted})
@@ -196,12 +197,12 @@ def _texts_of(
     del columns_read
     table = pa.table(texts, names=names)
     empty, left_out = survey_table(path, dialect, table).find_leftovers(path, published=published)
-    found = {name: table[name] for name in wanted}
+    chosen = {name: table[name] for name in wanted}
     if len(empty):
         keep = np.ones(table.num_rows, dtype=bool)
         keep[empty] = False
-        found = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in found.items()}
-    return Texts(path, dialect, found, left_out)
+        chosen = {name: pa.chunked_array([compact(column.filter(pa.array(keep)))]) for name, column in chosen.items()}
+    return Texts(path, dialect, chosen, left_out)
 
 
 def names_to_read(dialect: Dialect, columns: Sequence[str] | None) -> list[str]:
@@ -226,15 +227,15 @@ def _type_columns(parts: Sequence[Texts], wanted: list[str], reading: Reading, *
     if all(part.dialect.bare for part in parts):
         return Delimited(pa.table([pa.array([], TEXT) for _ in wanted], names=wanted))
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as threads:
-        found = dict(zip(wanted, threads.map(lambda name: _whole(parts, name), wanted), strict=True))
+        texts = dict(zip(wanted, threads.map(lambda name: _whole(parts, name), wanted), strict=True))
         try:
-            read = list(threads.map(lambda name: read_column(name, found[name], reading), wanted))
+            read = list(threads.map(lambda name: read_column(name, texts[name], reading), wanted))
         except MisfitError as misfit:
             raise misfit_error(misfit, [(part.path, part.dialect, part.rows) for part in parts]) from None
     evidence = dict(zip(wanted, (each for each, _ in read), strict=True))
     check_forms(evidence, reading, excused=not every or not all(each.texts for each in evidence.values()))
     foreign = reading.decimal or reading.thousands
-    both = [(name, found[name], column.type) for name, (_, column) in zip(wanted, read, strict=True)]
+    both = [(name, texts[name], column.type) for name, (_, column) in zip(wanted, read, strict=True)]
     return Delimited(
         pa.table([column for _, column in read], names=wanted),
         tuple(name for name, text, kind in both if not foreign and has_several_spellings(text, kind)),
@@ -294,6 +295,7 @@ def _read_text(
 def _read_blocks(
     path: Path, dialect: Dialect, missing: Sequence[str], names: list[str], guard: "SizeGuard", *, block_size: int
 ) -> pa.Table:
+    """Read a delimited file with Arrow in blocks of the given size."""
     from pyarrow import csv
 
     with guard.stream(path, dialect) as stream:

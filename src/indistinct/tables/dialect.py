@@ -87,7 +87,7 @@ def encodings(path: Path, encoding: str | None) -> tuple[str, ...]:
 
 
 def guess_note(path: Path, encoding: str) -> tuple[str, ...]:
-    """Return a note on a file whose encoding was not declared and is not UTF-8."""
+    """Return a note if the encoding of a file was guessed."""
     if encoding not in GUESSES:
         return ()
     with open_bytes(path) as file:
@@ -121,10 +121,10 @@ def find_dialect(path: Path, encoding: str, reading: Reading) -> Dialect:
         if end == len(text) and not complete:
             continue
         chosen = delimiter or _find_delimiter(text, complete)
-        found = _records(text, chosen, complete, limit=SAMPLE_RECORDS, trim=reading.trim)
-        if found or complete:
-            notes = _check_layout(path, text, chosen, found, reading, sure=delimiter is not None)
-            names = _names(path, found, reading)
+        records = _records(text, chosen, complete, limit=SAMPLE_RECORDS, trim=reading.trim)
+        if records or complete:
+            notes = _check_layout(path, text, chosen, records, reading, sure=delimiter is not None)
+            names = _names(path, records, reading)
             bare = complete and _is_bare(text, chosen)
             return Dialect(
                 encoding,
@@ -178,7 +178,7 @@ def _check_layout(
 
 
 def _line_end(text: str, start: int) -> int:
-    """Return where the line that begins at `start` ends, or the length of the text."""
+    """Return the position of the end of the line that begins at `start`."""
     ends = [end for mark in "\r\n" if (end := text.find(mark, start)) >= 0]
     return min(ends, default=len(text))
 
@@ -199,29 +199,30 @@ def _find_delimiter(text: str, complete: bool) -> str:
     If there is none, the one that splits the header most: the file is then ragged, and the reader reports where.
     """
     widths = {mark: [len(row) for row in _records(text, mark, complete, limit=SAMPLE_RECORDS)] for mark in DELIMITERS}
-    even = {mark: found[0] for mark, found in widths.items() if len(set(found)) == 1 and found[0] > 1}
-    headers = {mark: found[0] if found else 0 for mark, found in widths.items()}
+    even = {mark: lengths[0] for mark, lengths in widths.items() if len(set(lengths)) == 1 and lengths[0] > 1}
+    headers = {mark: lengths[0] if lengths else 0 for mark, lengths in widths.items()}
     ranked = even or headers
     return max(ranked, key=lambda mark: ranked[mark])
 
 
 def _records(text: str, delimiter: str, complete: bool, *, limit: int, trim: bool = False) -> list[list[str]]:
     """Return the first whole records of a sample, without blank lines."""
-    found = []
+    records = []
     # A field that never ends stops the reader; the records before it still count.
     with suppress(csv.Error):
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=trim):
             if row:
-                found.append([cell.strip() for cell in row] if trim else row)
-            if len(found) > limit:
+                records.append([cell.strip() for cell in row] if trim else row)
+            if len(records) > limit:
                 break
         else:
             # The sample may end inside its last record.
-            found = found if complete else found[:-1]
-    return found[:limit]
+            records = records if complete else records[:-1]
+    return records[:limit]
 
 
 def _sample(path: Path, encoding: str, size: int) -> tuple[str, bool]:
+    """Decode the first bytes of a file; return also whether this is the whole file."""
     with open_bytes(path) as file:
         start = file.read(size)
         complete = not file.read(1)
@@ -286,6 +287,7 @@ def empty_rows(path: Path, dialect: Dialect, candidates: Collection[int]) -> lis
 
 
 def _strict_rows(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a file with their line numbers, by a strict parser."""
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     with open_bytes(path) as file, io.BufferedReader(_EndingLines(path, file), 1 << 16) as buffered:
@@ -308,6 +310,7 @@ class _EndingLines(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read bytes, and raise for a line that is too long."""
         part = self._file.read(len(buffer))
         buffer[: len(part)] = part
         last = max(part.rfind(b"\n"), part.rfind(b"\r"))
@@ -372,11 +375,11 @@ def guess_of(name: str, encoding: str, sample: bytes) -> str | None:
     if encoding not in GUESSES:
         return None
     doubt = doubt_of(encoding, sample)
-    said = f"{name} is not UTF-8; it was read as {encoding} ({GUESSES[encoding]})"
+    words = f"{name} is not UTF-8; it was read as {encoding} ({GUESSES[encoding]})"
     return (
-        f"{said}: {DECLARE}"
+        f"{words}: {DECLARE}"
         if doubt is None
-        else f"{said}, which looks wrong: {doubt}; declare it (--encoding, encoding=)"
+        else f"{words}, which looks wrong: {doubt}; declare it (--encoding, encoding=)"
     )
 
 

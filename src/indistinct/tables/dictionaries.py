@@ -80,13 +80,13 @@ def _transpose(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     listed = pa.chunked_array([chunk.dictionary for chunk in column.chunks], column.type.value_type)
     values = pc.drop_null(listed.unique())
     # -1 marks missing values inside a dictionary, not only missing cells.
-    places = pc.fill_null(pc.index_in(listed, value_set=values), -1).to_numpy()
+    positions = pc.fill_null(pc.index_in(listed, value_set=values), -1).to_numpy()
     codes = empty_large(len(column), np.int32)
     begin = first = 0
     for chunk in column.chunks:
         # The indices of missing cells are undefined, so they are filled before they are looked up.
         indices = pc.fill_null(chunk.indices, 0) if chunk.indices.null_count else chunk.indices
-        own = places[first : first + len(chunk.dictionary)]
+        own = positions[first : first + len(chunk.dictionary)]
         part = codes[begin : begin + len(chunk)]
         if len(own):
             np.take(own, indices.to_numpy(), out=part, mode="clip")
@@ -123,7 +123,9 @@ def compact(column: pa.ChunkedArray, *, ascending: bool = False) -> pa.Dictionar
         return array
     # Missing has the index after the last value.
     codes = (pc.fill_null(array.indices, len(values)) if array.null_count else array.indices).to_numpy()
-    places = np.zeros(len(values) + 1, dtype=np.int32)
-    places[kept] = np.arange(len(kept), dtype=np.int32)
+    positions = np.zeros(len(values) + 1, dtype=np.int32)
+    positions[kept] = np.arange(len(kept), dtype=np.int32)
     absent = codes == len(values) if array.null_count else None
-    return pa.DictionaryArray.from_arrays(pa.array(places[codes], mask=absent), values.take(pa.array(kept)), safe=False)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(positions[codes], mask=absent), values.take(pa.array(kept)), safe=False
+    )

@@ -60,8 +60,8 @@ class Domain:
         >>> Domain("age", pa.array(["*", "30"]), missing=True).code_of_text("*")
         1
         """
-        place = pc.index(self.values, pa.scalar(text, self.values.type)).as_py() if self.kind is Kind.TEXT else -1
-        return None if place < 0 else place + int(self.missing)
+        index = pc.index(self.values, pa.scalar(text, self.values.type)).as_py() if self.kind is Kind.TEXT else -1
+        return None if index < 0 else index + int(self.missing)
 
     def positions(self) -> Codes:
         """Return each code's position for widths: numbers, days, or ranks.
@@ -92,14 +92,14 @@ class Domain:
                 f"column {self.column!r} was read as {kind_of(column.type)}, but the recoding knows it as {self.kind}",
                 hint="read the new file with the same types as the first one",
             )
-        found = pc.index_in(_cast(column, self.values.type, self.column), value_set=self.values)
-        codes = pc.fill_null(found, -1).to_numpy() + (1 if self.missing else 0)
+        indices = pc.index_in(_cast(column, self.values.type, self.column), value_set=self.values)
+        codes = pc.fill_null(indices, -1).to_numpy() + (1 if self.missing else 0)
         absent = column.is_null().to_numpy()
         unseen = (codes < self.missing) & ~absent if self.missing else codes < 0
         if unseen.any():
             strangers = column.filter(pa.array(unseen)).unique().to_pylist()
             raise UnseenValueError(
-                f"column {self.column!r} holds {len(strangers)} distinct value(s) that the recoding does not know",
+                f"column {self.column!r} holds values that the recoding does not know ({len(strangers)} distinct)",
                 hint="search a new recoding on the new data",
                 values=strangers,
                 column=self.column,
@@ -108,8 +108,8 @@ class Domain:
 
     def decode(self, codes: Codes) -> pa.Array:
         """Return the values of codes."""
-        places = codes.astype(np.int64) - int(self.missing)
-        return self.values.take(pa.array(places, mask=places < 0))
+        positions = codes.astype(np.int64) - int(self.missing)
+        return self.values.take(pa.array(positions, mask=positions < 0))
 
     def translate(self, other: "Domain", *, empty: bool = False) -> Codes:
         """Return the code in another domain of each of this one's values, -1 for values that it does not have.
@@ -149,26 +149,26 @@ class Domain:
         values = pa.concat_arrays([self.values, *(fresh.chunks if isinstance(fresh, pa.ChunkedArray) else [fresh])])
         if not self.declared:
             return replace(self, values=values.take(pc.sort_indices(values)), missing=missing)
-        place = {text: rank for rank, text in enumerate(order or self.values.cast(pa.string()).to_pylist())}
-        ranks = [place.get(text, len(place)) for text in values.cast(pa.string()).to_pylist()]
+        index = {text: rank for rank, text in enumerate(order or self.values.cast(pa.string()).to_pylist())}
+        ranks = [index.get(text, len(index)) for text in values.cast(pa.string()).to_pylist()]
         return replace(self, values=values.take(pa.array(np.argsort(ranks, kind="stable"))), missing=missing)
 
     def _encode_dictionaries(self, column: pa.ChunkedArray) -> Codes:
         """Encode the occurring values of each dictionary, and look up the cells among them."""
         parts = [np.zeros(0, dtype=np.int32)]
         for chunk in column.chunks:
-            places = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
+            positions = chunk.indices.fill_null(len(chunk.dictionary)).to_numpy(zero_copy_only=False)
             used = np.zeros(len(chunk.dictionary) + 1, dtype=bool)
-            used[places] = True
+            used[positions] = True
             cells = pa.concat_arrays([chunk.dictionary, pa.nulls(1, chunk.dictionary.type)])
             codes = np.zeros(len(used), dtype=np.int32)
             codes[used] = self.encode(pa.chunked_array([cells.filter(pa.array(used))]))
-            parts.append(codes[places])
+            parts.append(codes[positions])
         return np.concatenate(parts)
 
 
 def kind_of(kind: pa.DataType) -> Kind:
-    """Return how values of an Arrow type are compared."""
+    """Return whether values of an Arrow type are numbers, dates or texts."""
     if isinstance(kind, pa.DictionaryType):
         kind = kind.value_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -243,7 +243,7 @@ def one_to_one(kind: pa.DataType) -> bool:
 
 
 def with_room(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return a dictionary column whose index type has room for one more code, that of missing."""
+    """Widen the index type of a dictionary column if it has no free code for missing values."""
     index = column.type.index_type
     most = np.iinfo(index.to_pandas_dtype()).max
     roomy = all(len(chunk.dictionary) < most for chunk in column.chunks)
@@ -270,6 +270,7 @@ def read_as(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:
+    """Cast a column to the type of a recoding; raise `UnseenValueError` for values that do not fit."""
     try:
         return column.cast(kind)
     except pa.ArrowInvalid:

@@ -155,7 +155,7 @@ class TypeEvidence:
         return reading.dates if declared is None else ()
 
     def decide(self) -> "Plan":
-        """Return how the column is read, once all texts were seen."""
+        """Decide the type and format of the column, after all texts were seen."""
         declared, marks = self.reading.types.get(self.name), marks_of(self.name, self.reading, framed=self.framed)
         if self.stays_text:
             return Plan(self, None)
@@ -194,12 +194,13 @@ class TypeEvidence:
         return self.marked if kind_of(self.kind) is Kind.NUMBER else self._form_of_first() is not None
 
     def _kind_of(self, texts: pa.ChunkedArray) -> pa.DataType:
+        """Infer the type of texts."""
         reading, kinds = self.reading, KINDS
         if reading.decimal or reading.thousands:
             plain = plain_numbers(texts, reading.decimal, reading.thousands)
             texts, kinds = (texts, MOMENTS) if plain.null_count else (plain, KINDS)
-        found = convert_values(texts, kinds)
-        return pa.string() if found is None else found[0].type
+        values = convert_values(texts, kinds)
+        return pa.string() if values is None else values[0].type
 
     def spell_numbers(self, texts: pa.Array, *, signed: bool) -> pa.Array:
         """Return declared numbers in computer notation, missing where a text is not a number.
@@ -259,13 +260,13 @@ class Plan:
 
     def check_misfits(self) -> None:
         """Raise `MisfitError` if cells that were read do not fit."""
-        name, found = self.evidence.name, self.misfits
-        if found.count:
-            texts, rows = pa.chunked_array(self.evidence.texts, pa.string()), np.array(found.first, dtype=np.int64)
-            raise MisfitError(name, self.declared, rows, cells=found.cells, texts=texts, count=found.count)
-        if found.late:
-            rows = np.array(found.first_late, dtype=np.int64)
-            raise FutureError(name, self.form or "", rows, cells=found.cells, count=found.late)
+        name, misfits = self.evidence.name, self.misfits
+        if misfits.count:
+            texts, rows = pa.chunked_array(self.evidence.texts, pa.string()), np.array(misfits.first, dtype=np.int64)
+            raise MisfitError(name, self.declared, rows, cells=misfits.cells, texts=texts, count=misfits.count)
+        if misfits.late:
+            rows = np.array(misfits.first_late, dtype=np.int64)
+            raise FutureError(name, self.form or "", rows, cells=misfits.cells, count=misfits.late)
 
     def check_doubt(self, distinct: Iterable[pa.Array], blocks: Iterable[pa.ChunkedArray]) -> None:
         """Raise `MisfitError` if a format fits enough of the distinct texts of the column to apply, but not all."""

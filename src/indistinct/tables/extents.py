@@ -139,33 +139,34 @@ def _blocks_of_tags(archive: zipfile.ZipFile, name: str, mark: bytes = b">") -> 
 
 def _lengths(archive: zipfile.ZipFile, names: list[str], *, most: int, binary: bool) -> np.ndarray:
     """Return the length of each shared text, in bytes of the file."""
-    found: list[int] = []
+    lengths: list[int] = []
     taken = 0
     for name in names:
         if binary:
-            found += [len(content) for kind, content in read_records(_blocks(archive, name)) if kind == SHARED_TEXT]
+            lengths += [len(content) for kind, content in read_records(_blocks(archive, name)) if kind == SHARED_TEXT]
             continue
         for block in _blocks_of_tags(archive, name, b"si>"):
             ends = [match.end() for match in ITEM_END.finditer(block)]
-            found += np.diff([0, *ends]).tolist()
+            lengths += np.diff([0, *ends]).tolist()
             taken += len(block)
             if taken * COPIES_OF_TEXT > most:
-                return np.array([*found, taken])
-    return np.array(found, dtype=np.int64)
+                return np.array([*lengths, taken])
+    return np.array(lengths, dtype=np.int64)
 
 
 def _count_sheet(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.ndarray) -> None:
+    """Count the cells of a sheet, and the length of its shared texts."""
     extent, rows, width = spans.begin(), 0, 0
     longest = int(lengths.max(initial=0))
     for block in _blocks_of_tags(archive, name):
-        found = REFERENCE.findall(block)
-        if found:
-            columns = [column_number(letters) for letters in {letters for letters, _ in found}]
-            numbers = [int(number) for number in {number for _, number in found}]
+        references = REFERENCE.findall(block)
+        if references:
+            columns = [column_number(letters) for letters in {letters for letters, _ in references}]
+            numbers = [int(number) for number in {number for _, number in references}]
             extent.add((min(numbers), max(numbers)), (min(columns), max(columns)))
         cells = sum(map(block.count, ANY_CELL))
         rows += sum(map(block.count, ANY_ROW))
-        if cells > len(found):  # cells without a reference follow each other
+        if cells > len(references):  # cells without a reference follow each other
             parts = block.split(ANY_ROW[0] if ANY_ROW[0] in block else ANY_ROW[1])
             width = max(width, *(sum(map(part.count, ANY_CELL)) for part in parts))
             extent.add((1, max(rows, 1)), (1, max(width, 1)))
@@ -198,8 +199,8 @@ def _entry_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
     wanted = [key for name, key in SHEET_NAME.findall(book) if unescape(name.decode(errors="replace")) == sheet]
     for tag in RELATION.findall(relations) if wanted else ():
         if b'Id="' + wanted[0] + b'"' in tag and (target := re.search(rb'Target="([^"]*)"', tag)):
-            place = target[1].decode(errors="replace")
-            return place.removeprefix("/") if place.startswith("/") else f"xl/{place}"
+            entry = target[1].decode(errors="replace")
+            return entry.removeprefix("/") if entry.startswith("/") else f"xl/{entry}"
     return None
 
 
@@ -231,8 +232,8 @@ def _count_open_document(archive: zipfile.ZipFile, spans: Spans) -> None:
 
 
 def _number(mark: re.Pattern[bytes], attributes: bytes) -> int:
-    found = mark.search(attributes)
-    return int(found[1]) if found else 1
+    match = mark.search(attributes)
+    return int(match[1]) if match else 1
 
 
 def _count_binary(archive: zipfile.ZipFile, name: str, spans: Spans, lengths: np.ndarray) -> None:

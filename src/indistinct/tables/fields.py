@@ -23,11 +23,11 @@ LONGEST_LINE = 1 << 16
 
 
 def read_fields(
-    path: Path, places: Sequence[int], *, width: int, delimiter: str, begin: int
+    path: Path, indices: Sequence[int], *, width: int, delimiter: str, begin: int
 ) -> list[pa.ChunkedArray] | None:
     """Return some columns of a text file as dictionaries, None where the file is small or not plain.
 
-    `places` are the indices of the columns among the `width` of the file, and `begin` is the offset of its first row.
+    `indices` are the indices of the columns among the `width` of the file, and `begin` is the offset of its first row.
     An empty field is missing, but `""` is not.
     """
     size = path.stat().st_size
@@ -36,12 +36,12 @@ def read_fields(
     bounds = _bounds(path, begin, size)
     if bounds is None:
         return None
-    layout = _Layout.of(places, width, delimiter)
+    layout = _Layout.of(indices, width, delimiter)
     parts = spread(lambda one, end: _read_part(path, one, end, layout), bounds[:-1], bounds[1:])
     if any(part is None for part in parts):
         return None
     blocks = [block for part in parts if part is not None for block in part]
-    return [of_one_width([block[index] for block in blocks]) for index in range(len(places))]
+    return [of_one_width([block[index] for block in blocks]) for index in range(len(indices))]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +53,10 @@ class _Layout:
     columns: int
 
     @classmethod
-    def of(cls, places: Sequence[int], width: int, delimiter: str) -> "_Layout":
+    def of(cls, indices: Sequence[int], width: int, delimiter: str) -> "_Layout":
         wanted = np.full(width, -1, dtype=np.int64)
-        wanted[list(places)] = np.arange(len(places))
-        return cls(np.uint8(ord(delimiter)), wanted, len(places))
+        wanted[list(indices)] = np.arange(len(indices))
+        return cls(np.uint8(ord(delimiter)), wanted, len(indices))
 
 
 @dataclass(slots=True, eq=False)
@@ -79,6 +79,7 @@ class _Room:
 
     @classmethod
     def of(cls, layout: _Layout, entries: int) -> "_Room":
+        """Allocate the buffers of a thread."""
         columns = layout.columns
         shape, rows = columns * entries, BLOCK_BYTES // len(layout.wanted) + 1
         data = np.zeros(BLOCK_BYTES + 16, dtype=np.uint8)
@@ -95,7 +96,7 @@ class _Room:
 
 
 def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
-    """Return where the rows of each thread begin, and the end of the last; None where a line is too long."""
+    """Divide the rows of a file among threads, as positions; None where a line is too long."""
     bounds = [begin]
     with path.open("rb", buffering=0) as file:
         for part in range(1, workers()):
@@ -109,17 +110,17 @@ def _bounds(path: Path, begin: int, size: int) -> list[int] | None:
 
 def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[pa.Array]] | None:
     """Return the rows between two offsets in blocks of columns; None where they are not plain."""
-    room, blocks = _Room.of(layout, INITIAL_FIELDS), []
+    space, blocks = _Room.of(layout, INITIAL_FIELDS), []
     with path.open("rb", buffering=0) as file:
         while begin < end:
             file.seek(begin)
-            stop = _last_line(room.data, file.readinto(room.data[: min(BLOCK_BYTES, end - begin)].data) or 0)
+            stop = _last_line(space.data, file.readinto(space.data[: min(BLOCK_BYTES, end - begin)].data) or 0)
             if not stop:
                 return None
-            room, rows = _number_block(room, stop, layout)
+            space, rows = _number_block(space, stop, layout)
             if rows == kernels.STRANGE:
                 return None
-            columns = list(_columns(room, rows))
+            columns = list(_columns(space, rows))
             if any(column is None for column in columns):
                 return None
             blocks.append(columns)
@@ -127,18 +128,18 @@ def _read_part(path: Path, begin: int, end: int, layout: _Layout) -> list[list[p
     return blocks
 
 
-def _number_block(room: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
+def _number_block(space: _Room, stop: int, layout: _Layout) -> tuple[_Room, int]:
     """Number the fields of a block; return the memory, enlarged if needed, and the number of rows."""
     while True:
-        room.slots.fill(-1)
-        room.counts.fill(0)
-        tables = (room.codes, room.slots, room.begins, room.lengths, room.keys, room.counts)
-        rows = kernels.number_fields(room.data, room.words, stop, layout.mark, layout.wanted, *tables)
+        space.slots.fill(-1)
+        space.counts.fill(0)
+        tables = (space.codes, space.slots, space.begins, space.lengths, space.keys, space.counts)
+        rows = kernels.number_fields(space.data, space.words, stop, layout.mark, layout.wanted, *tables)
         if rows != kernels.FULL:
-            return room, rows
-        larger = _Room.of(layout, 4 * room.entries)
-        larger.data, larger.words = room.data, room.words
-        room = larger
+            return space, rows
+        larger = _Room.of(layout, 4 * space.entries)
+        larger.data, larger.words = space.data, space.words
+        space = larger
 
 
 def _last_line(data: Codes, size: int) -> int:
@@ -147,17 +148,17 @@ def _last_line(data: Codes, size: int) -> int:
     return int(ends[-1]) + 1 + max(size - LONGEST_LINE, 0) if len(ends) else 0
 
 
-def _columns(room: _Room, rows: int) -> Iterator[pa.Array | None]:
+def _columns(space: _Room, rows: int) -> Iterator[pa.Array | None]:
     """Yield the columns of a block as dictionaries, None where a field is not UTF-8."""
-    for column, count in enumerate(room.counts.tolist()):
-        first = column * room.entries
-        starts = starts_of(room.lengths[first : first + count])
+    for column, count in enumerate(space.counts.tolist()):
+        first = column * space.entries
+        starts = starts_of(space.lengths[first : first + count])
         pool = np.empty(int(starts[-1]), dtype=np.uint8)
-        kernels.copy_fields(room.data, room.begins[first : first + count], starts, pool)
+        kernels.copy_fields(space.data, space.begins[first : first + count], starts, pool)
         fields = pa.StringArray.from_buffers(count, pa.py_buffer(starts.astype(np.int32)), pa.py_buffer(pool))
         kind = next(kind for kind in (np.int8, np.int16, np.int32) if count < np.iinfo(kind).max)
         codes = empty_large(rows, kind)
-        np.copyto(codes, room.codes[column, :rows], casting="unsafe")
+        np.copyto(codes, space.codes[column, :rows], casting="unsafe")
         try:
             fields.validate(full=True)
         except pa.ArrowInvalid:

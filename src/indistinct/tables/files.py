@@ -163,6 +163,7 @@ def read_arrow(path: Path, columns: Sequence[str] | None) -> pa.Table:
 
 
 def _arrow_table(file: Any) -> pa.Table:
+    """Read an Arrow file, or an Arrow stream."""
     try:
         return pa.ipc.open_file(file).read_all()
     except pa.ArrowInvalid:

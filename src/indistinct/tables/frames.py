@@ -62,16 +62,17 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def _from_pandas(frame: Any, columns: Sequence[str] | None) -> pa.Table:
+    """Convert a pandas frame to Arrow, column by column."""
     names = [str(name) for name in frame.columns]
     check_names(names)
     chosen, read = choose(names, columns), []
     for name in chosen:
-        place = names.index(name)
+        index = names.index(name)
         try:
             # Column by column, because the error of a whole frame does not name the column that failed.
-            read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, place])))
+            read.append(_coded_intervals(pa.Array.from_pandas(frame.iloc[:, index])))
         except (pa.ArrowException, TypeError, ValueError):
-            texts = texts_of_objects(frame.iloc[:, place].tolist())
+            texts = texts_of_objects(frame.iloc[:, index].tolist())
             if texts is not None:
                 read.append(texts)
                 continue
@@ -92,6 +93,7 @@ def _coded_intervals(column: Any) -> Any:
 
 
 def _flat_column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert a column to a supported type: intervals become texts."""
     kind = column.type
     if is_interval_type(kind):
         return pa.chunked_array([interval_texts(chunk) for chunk in column.chunks], pa.string())
@@ -144,6 +146,7 @@ def check_readable(name: str, kind: pa.DataType) -> None:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are numbers, truth values, dates or times."""
     known = pa.types
     numbers = (known.is_integer, known.is_floating, known.is_decimal, known.is_boolean)
     return any(
@@ -153,13 +156,13 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 def categories_of(table: pa.Table) -> dict[str, ColumnLabels]:
     """Return the columns of a frame that are categories of texts, with their order if they have one."""
-    found = {}
+    labels = {}
     for field, column in zip(table.schema, table.columns, strict=True):
         if isinstance(field.type, pa.DictionaryType) and is_text(field.type):
             values = column.chunk(0).dictionary.cast(pa.string()) if column.num_chunks else pa.array([], pa.string())
             order = tuple(text for text in values.to_pylist() if text is not None) if field.type.ordered else ()
-            found[field.name] = ColumnLabels(category=order)
-    return found
+            labels[field.name] = ColumnLabels(category=order)
+    return labels
 
 
 def index_columns(schema: pa.Schema) -> set[str]:

@@ -111,13 +111,14 @@ def convert_values(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataTy
     for pattern, kind in kinds:
         # The first value selects the patterns that are checked for all values.
         if re.match(pattern, first) and pc.all(pc.match_substring_regex(values, pattern)).as_py():
-            found = _cast(values, kind)
-            if found is not None:
-                return found
+            converted = _cast(values, kind)
+            if converted is not None:
+                return converted
     return None
 
 
 def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
+    """Cast texts to a type; None if one does not fit, or a number is not finite."""
     try:
         converted = [chunk.cast(kind) for chunk in values.chunks]
     except pa.ArrowInvalid:

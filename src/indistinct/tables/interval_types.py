@@ -75,6 +75,7 @@ def check_period(field: pa.Field) -> None:
 
 
 def _period_texts(numbers: pa.Array, freq: str) -> pa.Array:
+    """Write periods of pandas as text."""
     import pandas
 
     known = numbers.drop_null().unique()

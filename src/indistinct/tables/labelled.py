@@ -103,14 +103,14 @@ def label_columns(
     check_names(names)
     chosen = choose(names, columns)
     texts = {name: label for name, label in zip(names, metadata.column_labels or (), strict=False) if label}
-    found: dict[str, pa.Array] = {}
+    arrays: dict[str, pa.Array] = {}
     labels, notes = {}, []
     for name in chosen:
         column = _Column(name, cells[name], metadata.variable_value_labels.get(name) or {})
         form = _format_of(column, metadata.original_variable_types.get(name), program, reading)
         if form is not None:
             kept = _without_marks(column.cells, _number_marks(name, reading))
-            found[name], labels[name] = from_numbers(name, kept, form), ColumnLabels(texts.get(name, ""))
+            arrays[name], labels[name] = from_numbers(name, kept, form), ColumnLabels(texts.get(name, ""))
             notes += [note for note in (note_of(name, form),) if note]
             continue
         spelled = None if reading.codes or not column.labels else _labels_of(column)
@@ -118,9 +118,9 @@ def label_columns(
             notes.append(
                 f"column {name!r} keeps its codes: not every code that occurs has a label of its own among its labels"
             )
-        found[name] = _plain(column) if spelled is None else pa.array(spelled, pa.string())
+        arrays[name] = _plain(column) if spelled is None else pa.array(spelled, pa.string())
         labels[name] = ColumnLabels(texts.get(name, ""), _codes(column.labels))
-    return Labelled(pa.table(found), labels, tuple(notes))
+    return Labelled(pa.table(arrays), labels, tuple(notes))
 
 
 def _format_of(column: _Column, text: str | None, program: str, reading: Reading) -> ProgramFormat | None:
@@ -198,6 +198,7 @@ def count_members(content: bytes | mmap.mmap) -> int:
 
 
 def _check_one_table(path: Path) -> None:
+    """Raise if a transport file of SAS has several tables."""
     if not path.stat().st_size:
         return  # the reader reports that it is no such file
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:

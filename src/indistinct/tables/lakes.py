@@ -26,9 +26,9 @@ def kind_of_lake(folder: str | Path) -> str | None:
     >>> kind_of_lake("/") is None
     True
     """
-    place = Path(folder)
+    path = Path(folder)
     try:
-        return find_kind(lambda name: os.path.lexists(place / name), lambda name: _names_in(place / name))
+        return find_kind(lambda name: os.path.lexists(path / name), lambda name: _names_in(path / name))
     except ValueError:  # a NUL byte in the path
         return None
 
@@ -74,11 +74,11 @@ def lake_around(path: str | Path) -> tuple[Path, str] | None:
 def _lake_around(path: Path, known: dict[Path, str | None]) -> tuple[Path, str] | None:
     """Return the same; `known` caches the kinds of folders."""
     try:
-        places = dict.fromkeys((path.absolute(), path.resolve()))
+        paths = dict.fromkeys((path.absolute(), path.resolve()))
     except (OSError, RuntimeError, ValueError):  # a path that cannot be followed cannot be read either
         return None
-    for place in places:
-        for folder in (place, *place.parents):
+    for index in paths:
+        for folder in (index, *index.parents):
             if folder not in known:
                 known[folder] = kind_of_lake(folder)
             if (kind := known[folder]) is not None:
@@ -90,9 +90,9 @@ def refuse_loose_files(files: Iterable[Path]) -> None:
     """Raise `InputError` for Parquet files and folders that belong to a Delta, Iceberg or Hudi table."""
     known: dict[Path, str | None] = {}
     for path in files:
-        found = _lake_around(path, known) if may_hold_rows(path) or is_folder(path) else None
-        if found is not None:
-            raise loose_file(path, *found)
+        lake = _lake_around(path, known) if may_hold_rows(path) or is_folder(path) else None
+        if lake is not None:
+            raise loose_file(path, *lake)
 
 
 def loose_file(path: str | Path, folder: str | Path, kind: str) -> InputError:

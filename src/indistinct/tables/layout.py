@@ -114,6 +114,7 @@ class TableBytes(io.RawIOBase):
         self._ready = self._drop_lines(text[:end])
 
     def _drop_lines(self, text: bytes) -> bytes:
+        """Remove skipped and comment lines, except inside quotes."""
         mark = self._comment
         if not self._skip and (mark is None or (mark not in text)):
             self._inside ^= mark is not None and text.count(b'"') % 2 == 1
@@ -157,10 +158,10 @@ def encoding_of_cut(encoding: str) -> str:
 
 def check_title(path: Path, text: str, marks: Sequence[str], reading: Reading) -> None:
     """Raise `InputError` if lines above the names are a title or comments; the error says how many lines to skip."""
-    found = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
-    if not found:
+    lines = [above for mark in marks if (above := _lines_above(text, mark)) is not None]
+    if not lines:
         return
-    above = max(found, key=lambda each: each.width)
+    above = max(lines, key=lambda each: each.width)
     total = reading.skip_rows + above.lines
     several = f"{above.lines:,} lines of {path} are" if above.lines > 1 else f"the first line of {path} is"
     comment = f'they begin with a mark, leave out all such lines: --comment "{above.comment}"; else ' * bool(
@@ -238,13 +239,13 @@ def check_one_column(path: Path, records: Sequence[Sequence[str]], delimiter: st
         if holding < 2 or 2 * holding < len(records):
             continue
         named = "a tab" if mark == "\t" else repr(mark)
-        said = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
+        words = f"has one column, but {holding:,} of its first {len(records):,} lines hold {named}"
         if sure:
-            return (f"{path.name} {said}: check the delimiter",)
-        found = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
-        comments = f'leave out comments (--comment "{found}"), ' * (found is not None)
+            return (f"{path.name} {words}: check the delimiter",)
+        comment = next((each for row in records if (each := _comment_of(row[0])) is not None), None)
+        comments = f'leave out comments (--comment "{comment}"), ' * (comment is not None)
         raise InputError(
-            f"{path} {said}, which may part fields: whole records would be published as one value",
+            f"{path} {words}, which may part fields: whole records would be published as one value",
             hint=f"{comments}name the delimiter (--delimiter, delimiter=), leave out lines above the names "
             "(--skip-rows, skip_rows=), or take off quotes around whole lines; if there is one column, declare any "
             "delimiter",
@@ -384,4 +385,5 @@ def _is_truth(cell: str, below: Sequence[str]) -> bool:
 
 
 def _shape(cell: str) -> str:
+    """Return the shape of a cell: digits as 9, letters as a."""
     return "".join("9" if mark.isdigit() else "a" if mark.isalpha() else mark for mark in cell)

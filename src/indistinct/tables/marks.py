@@ -84,6 +84,7 @@ def number_marks(column: pa.ChunkedArray) -> dict[str, int]:
 
 
 def _is_outside(value: float, rest: pa.Array) -> bool:
+    """Return whether a number is far outside the other values, so that it may mean missing."""
     if len(rest) < MIN_ROWS_WITH_VALUES or pc.count_distinct(rest).as_py() < MIN_DISTINCT_VALUES:
         return False
     ends = pc.min_max(rest).as_py()

@@ -53,7 +53,7 @@ class FutureError(MisfitError):
         where, numbers = locate_rows(self.rows, lines, word=word, file=file)
         return InputError(
             f"with the date format {self.declared!r}, {self.count:,} of {self.cells:,} cells of column "
-            f"{self.column!r} would lie in the future, on {where}: years of two digits do not tell the century",
+            f"{self.column!r} would lie in the future, on {where}: years of two digits do not show the century",
             hint=f"write years with four digits (%Y), or declare the column as text: `text = [{self.column!r}]`, or "
             f"`--text {self.column}`",
             column=self.column,
@@ -81,7 +81,9 @@ def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.Chun
     """
     best = max(fitting, key=lambda name: fitting[name], default="")
     some = fitting.get(best, 0) > 0
-    better = next((found for name in ([best] if some else texts) if (found := _better(name, texts[name]))), None)
+    better = next(
+        (suggestion for name in ([best] if some else texts) if (suggestion := _better(name, texts[name]))), None
+    )
     usual = "correct it, or leave it out; a column of digits alone is named: dates={column: format}, or --dates "
     return InputError(
         f"the date format {form!r} fits no column, only single cells"

@@ -301,13 +301,13 @@ def likely_notation(texts: pa.Array) -> Notation | None:
     for look, judge in ((DATE_LIKE, _dates), (NUMBER_LIKE, _numbers)):
         like = pc.match_substring_regex(texts, look)
         if _enough(pc.sum(like).as_py(), len(texts)):
-            found = judge(texts)
-            if found is not None:
+            notation = judge(texts)
+            if notation is not None:
                 break
     else:
-        found = None
-    signed = _signed_notation(texts) if found is None or found.strangers else None
-    return found if signed is None or (found and len(found.strangers) <= len(signed.strangers)) else signed
+        notation = None
+    signed = _signed_notation(texts) if notation is None or notation.strangers else None
+    return notation if signed is None or (notation and len(notation.strangers) <= len(signed.strangers)) else signed
 
 
 def _signed_notation(texts: pa.Array) -> Notation | None:
@@ -332,6 +332,7 @@ def _signed_notation(texts: pa.Array) -> Notation | None:
 
 
 def _enough(fitting: int, texts: int) -> bool:
+    """Return whether nearly all texts fit a notation."""
     strangers = texts - fitting
     return fitting > 0 and (strangers <= STRANGERS * texts or (strangers <= FEW and fitting >= 4 * strangers))
 
@@ -358,7 +359,7 @@ def _any_time(texts: pa.Array, end: str) -> bool:
 
 
 def _numbers(texts: pa.Array) -> Notation | None:
-    """Return the separators with which nearly all texts are numbers, and of which at least one occurs."""
+    """Return the decimal and thousands separators with which nearly all texts are numbers; None if neither occurs."""
     if _enough(_valid(plain_numbers(texts, None, None)), len(texts)):
         return None  # computer notation: a mixture or a code, which is handled elsewhere
     for decimal, thousands in NUMBERS:
@@ -375,6 +376,7 @@ def _numbers(texts: pa.Array) -> Notation | None:
 
 
 def _occurs(texts: pa.Array, read: pa.Array, mark: str) -> bool:
+    """Return whether a separator occurs in a text that was read."""
     pattern = {" ": "[0-9][ \u00a0\u202f\u2009][0-9]", "'": "[0-9]['\u2019][0-9]"}.get(mark, re.escape(mark))
     return bool(pc.any(pc.and_(pc.is_valid(read), pc.match_substring_regex(texts, pattern))).as_py())
 

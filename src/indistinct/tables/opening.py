@@ -162,6 +162,7 @@ def open_table(
 
 
 def _open_files(files: tuple[Path, ...], how: Reading, memory: int | None, *, published: bool, source: Any) -> Table:
+    """Read the files of a table; raise if they change meanwhile."""
     with named_as_given():
         for path in files:
             check_file(path)
@@ -191,6 +192,7 @@ def _read(
     published: bool,
     source: Any,
 ) -> Delimited:
+    """Read files by their kind: delimited, Parquet, Arrow, workbook or statistics program."""
     path, kind = files[0], kind_of_file(files[0])
     partitions = find_partitions(source, files)
     inside = columns if partitions is None else partitions.file_columns(columns)
@@ -287,6 +289,7 @@ def where_in(table: Table, rows: Codes) -> tuple[str, list[int]]:
 
 
 def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
+    """Find the dialect of a text file in the first encoding that fits, None if none does."""
     with readable(path):
         for candidate in encodings(path, reading.encoding):
             with suppress(UnicodeError):
@@ -295,7 +298,7 @@ def _dialect_of(path: Path, reading: Reading) -> Dialect | None:
 
 
 def delimited_reading(path: Path, reading: Reading) -> Reading:
-    """Return how a text file is read: a .tsv file has tabs, unless something else is declared."""
+    """Return the reading of a text file: a .tsv file has tabs unless another delimiter is declared."""
     tabs = reading.delimiter is None and kind_of_file(path) == ".tsv"
     return replace(reading, delimiter="\t") if tabs else reading
 

@@ -112,6 +112,7 @@ def format_of(text: str | None, suffix: str) -> ProgramFormat | None:
 
 
 def _of_stata(text: str) -> ProgramFormat | None:
+    """Parse a date format of Stata."""
     parts = re.match("%-?(?:t([A-Za-z])|(d))(.*)", text)
     if parts is None:
         return None
@@ -132,6 +133,7 @@ def _of_spss(text: str, name: str) -> ProgramFormat | None:
 
 
 def _of_sas(text: str, name: str) -> ProgramFormat | None:
+    """Parse a date format of SAS."""
     for pattern, counts, per_day, partly in (
         (SAS_DAYS, Counts.DAYS, 1, False),
         (SAS_PARTS_OF_DAYS, Counts.DAYS, 1, True),
@@ -182,6 +184,7 @@ def _microseconds(numbers: Floats, per_day: int) -> Codes:
 
 
 def _periods(name: str, numbers: Floats, absent: Codes, form: ProgramFormat) -> pa.Array:
+    """Convert counts of weeks, months, quarters or half-years to text."""
     size, write = PERIODS[form.counts]
     whole = np.floor(numbers).astype(np.int64)
     years = 1960 + whole // size
@@ -192,6 +195,7 @@ def _periods(name: str, numbers: Floats, absent: Codes, form: ProgramFormat) -> 
 
 
 def _check_calendar(name: str, days: Floats, form: ProgramFormat) -> None:
+    """Raise for dates outside the years 1 to 9999."""
     outside = int(((days < FIRST) | (days > LAST)).sum())
     if outside:
         raise InputError(

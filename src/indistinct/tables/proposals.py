@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.tables.dictionaries import is_text
 from indistinct.tables.domain import Kind, kind_of
 from indistinct.tables.inference import KINDS, are_dates, convert_values, mixture_of
@@ -53,21 +54,23 @@ class Proposal:
 
 def propose(table: Table) -> Proposal:
     """Return the table with all notations and NA strings declared that its columns show."""
-    table, found = _without_blanks(table), _Proposals()
+    table, proposals = _without_blanks(table), _Proposals()
     for name in table.columns:
         if name not in table.reading.named_columns and is_text(table.data[name].type):
-            _look_at_text(name, table.data[name], found)
-    _settle_grouped(table, found)
-    read = _read_again(table, _declare_notations(table, found), found)
+            _look_at_text(name, table.data[name], proposals)
+    _settle_grouped(table, proposals)
+    read = _read_again(table, _declare_notations(table, proposals), proposals)
     reading = read.reading
     for name in read.columns:
         if name not in table.reading.missing_in:
-            _look_at_values(name, read.data[name], found)
-    last = _read_again(read, _with_marks(read, reading, found), found)
-    unclear = tuple(name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, found))
+            _look_at_values(name, read.data[name], proposals)
+    last = _read_again(read, _with_marks(read, reading, proposals), proposals)
+    unclear = tuple(
+        name for name in last.columns if name not in last.reading.text and _is_unclear(name, last, proposals)
+    )
     if unclear:
         last = open_table(last, reading=replace(last.reading, text=(*last.reading.text, *unclear)))
-    findings = {name: tuple(found.findings[name]) for name in table.columns if name in found.findings}
+    findings = {name: tuple(proposals.findings[name]) for name in table.columns if name in proposals.findings}
     return Proposal(last, findings)
 
 
@@ -81,7 +84,7 @@ def _without_blanks(table: Table) -> Table:
     return replace(read, notes=(*read.notes, "fields have blanks around them, which are left out: trim"))
 
 
-def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
+def _is_unclear(name: str, table: Table, proposals: _Proposals) -> bool:
     """Return whether a column of text would be refused as quasi-identifier unless it is declared to be text."""
     column = table.data[name]
     if not is_text(column.type):
@@ -92,13 +95,13 @@ def _is_unclear(name: str, table: Table, found: _Proposals) -> bool:
         return likely_notation(texts) is not None
     kind, strangers = slip
     which = "none is written plainly" if len(strangers) == len(texts) else f"{len(strangers):,} of them are none"
-    found.say(
+    proposals.say(
         name, f"looks like {kind}, but of {len(texts):,} distinct values {which}: text until the cells are corrected"
     )
     return True
 
 
-def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
+def _look_at_text(name: str, column: pa.ChunkedArray, proposals: _Proposals) -> None:
     """Find NA strings and the notation of the other texts."""
     counts = {text: rows for text, rows in _count_texts(column).items() if text}
     marks = {text: rows for text, rows in counts.items() if is_mark(text, others=counts)}
@@ -106,32 +109,33 @@ def _look_at_text(name: str, column: pa.ChunkedArray, found: _Proposals) -> None
     notation = likely_notation(rest)
     strange = strangers_among_dates(rest, notation)
     if strange and are_marks(strange, counts):
-        found.among_dates[name] = {text: counts[text] for text in strange}
+        proposals.among_dates[name] = {text: counts[text] for text in strange}
         rest = rest.filter(pc.invert(pc.is_in(rest, value_set=pa.array(strange, pa.string()))))
         notation = likely_notation(rest)
     plain = convert_values(pa.chunked_array([rest], pa.string()), KINDS) is not None
     refused = None if notation is None else _reason_against(notation, counts)
     if refused is not None:
-        found.text.append(name)
-        found.say(name, refused)
+        proposals.text.append(name)
+        proposals.say(name, refused)
         return
     if notation is not None and notation.strangers:
-        found.text.append(name)
-        found.say(
+        proposals.text.append(name)
+        proposals.say(
             name,
-            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), but {len(notation.strangers):,} "
-            "distinct value(s) are written otherwise: correct them or declare them as marks for missing",
+            f"looks like {notation.what} ({' or '.join(notation.lines(name))}), except "
+            f"{plural(len(notation.strangers), 'distinct value')}: correct "
+            " them or declare them as marks for missing",
         )
         return
     if notation is not None:
-        found.notations[name] = notation
+        proposals.notations[name] = notation
     elif not plain:
         marks = {text: rows for text, rows in marks.items() if rows > 1}
         if _is_coded(rest):
-            found.text.append(name)
-            found.say(name, "codes with leading zeros: text")
+            proposals.text.append(name)
+            proposals.say(name, "codes with leading zeros: text")
     if marks:
-        found.marks[name] = marks
+        proposals.marks[name] = marks
 
 
 def strangers_among_dates(texts: pa.Array, notation: Notation | None) -> tuple[str, ...]:
@@ -164,54 +168,54 @@ def _is_coded(texts: pa.Array) -> bool:
     return bool(len(texts) and digits and pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py())
 
 
-def _settle_grouped(table: Table, found: _Proposals) -> None:
+def _settle_grouped(table: Table, proposals: _Proposals) -> None:
     """Decide what points and commas mean: with a decimal comma in any column, a point separates thousands."""
     pointed = [
         name
         for name in table.columns
         if pa.types.is_floating(table.data[name].type) and name not in table.grouped and table.path is not None
     ]
-    sure = [each for each in found.notations.values() if not each.dates and not each.ambiguous]
-    for name, each in found.notations.items():
+    sure = [each for each in proposals.notations.values() if not each.dates and not each.ambiguous]
+    for name, each in proposals.notations.items():
         if each.ambiguous and pointed and not any(other.decimal for other in sure):
-            found.notations[name] = Notation(thousands=each.decimal)
-    comma = any(each.decimal == "," for each in found.notations.values())
+            proposals.notations[name] = Notation(thousands=each.decimal)
+    comma = any(each.decimal == "," for each in proposals.notations.values())
     for name in table.grouped:
         if comma or not pointed:
-            found.notations[name] = Notation(decimal=",", thousands=".")
+            proposals.notations[name] = Notation(decimal=",", thousands=".")
             comma = True
     if comma:
-        found.types.update(dict.fromkeys(pointed, "plain-number"))
+        proposals.types.update(dict.fromkeys(pointed, "plain-number"))
 
 
-def _declare_notations(table: Table, found: _Proposals) -> Reading:
+def _declare_notations(table: Table, proposals: _Proposals) -> Reading:
     """Return the reading that declares every notation found, and the NA strings among texts."""
     before = table.reading
-    numbers = {name: each for name, each in found.notations.items() if not each.dates}
+    numbers = {name: each for name, each in proposals.notations.items() if not each.dates}
     decimal = before.decimal or _most([each.decimal for each in numbers.values()])
     thousands = before.thousands or _most([each.thousands for each in numbers.values()])
     if thousands == (decimal or "."):
         thousands = None
     for name, each in numbers.items():
         if each.decimal not in (None, decimal) or each.thousands not in (None, thousands):
-            found.text.append(name)
-            found.say(name, f"looks like numbers ({each.lines(name)[0]}), which other columns write differently")
+            proposals.text.append(name)
+            proposals.say(name, f"looks like numbers ({each.lines(name)[0]}), which other columns write differently")
         else:
             signed = "a currency sign, a per cent sign or full-width digits: " * each.signed
-            found.say(name, f"numbers with {signed}{each.lines(name)[0]}")
+            proposals.say(name, f"numbers with {signed}{each.lines(name)[0]}")
             if each.signed:
-                found.types[name] = "number"
-    forms = _forms(found)
+                proposals.types[name] = "number"
+    forms = _forms(proposals)
     usual = _most(list(forms.values()))
     for name, form in forms.items():
-        others = [f"{other}" for other in found.notations[name].dates if other != form]
+        others = [f"{other}" for other in proposals.notations[name].dates if other != form]
         short = ", with years of two digits: 69 to 99 are 19xx" * ("%y" in form)
-        found.say(name, f"dates as {form}{short}" + (f", or {' or '.join(others)}: check which" if others else ""))
-    marks = dict.fromkeys(mark for each in found.marks.values() for mark in each)
-    for name, counted in (*found.marks.items(), *found.among_dates.items()):
+        proposals.say(name, f"dates as {form}{short}" + (f", or {' or '.join(others)}: check which" if others else ""))
+    marks = dict.fromkeys(mark for each in proposals.marks.values() for mark in each)
+    for name, counted in (*proposals.marks.items(), *proposals.among_dates.items()):
         for mark, rows in counted.items():
-            found.say(name, looks_missing(mark, rows))
-    own = {name: (*before.missing_in.get(name, ()), *each) for name, each in found.among_dates.items()}
+            proposals.say(name, looks_missing(mark, rows))
+    own = {name: (*before.missing_in.get(name, ()), *each) for name, each in proposals.among_dates.items()}
     return replace(
         before,
         decimal=decimal,
@@ -220,14 +224,14 @@ def _declare_notations(table: Table, found: _Proposals) -> Reading:
         dates_in={**before.dates_in, **{name: form for name, form in forms.items() if form != usual}},
         missing=tuple(dict.fromkeys((*before.missing, *marks))),
         missing_in={**before.missing_in, **own},
-        text=tuple(dict.fromkeys((*before.text, *found.text))),
-        types={**before.types, **found.types},
+        text=tuple(dict.fromkeys((*before.text, *proposals.text))),
+        types={**before.types, **proposals.types},
     )
 
 
-def _forms(found: _Proposals) -> dict[str, str]:
+def _forms(proposals: _Proposals) -> dict[str, str]:
     """Return a date format for each column; ambiguous ones follow the columns where day and month are clear."""
-    choices = {name: each.dates for name, each in found.notations.items() if each.dates}
+    choices = {name: each.dates for name, each in proposals.notations.items() if each.dates}
     sure = Counter(each[0] for each in choices.values() if len(each) == 1)
     orders = Counter(_order(form) for form in sure.elements())
     return {
@@ -241,7 +245,8 @@ def _order(form: str) -> bool:
     return form.find("%d") < max(form.find("%m"), form.find("%b"))
 
 
-def _look_at_values(name: str, column: pa.ChunkedArray, found: _Proposals) -> None:
+def _look_at_values(name: str, column: pa.ChunkedArray, proposals: _Proposals) -> None:
+    """Propose values of a column that may mean missing."""
     kind = kind_of(column.type)
     if kind is Kind.NUMBER:
         marks = number_marks(column)
@@ -250,20 +255,20 @@ def _look_at_values(name: str, column: pa.ChunkedArray, found: _Proposals) -> No
     else:
         return
     if marks:
-        found.marks[name] = marks
+        proposals.marks[name] = marks
         for mark, rows in marks.items():
-            found.say(name, looks_missing(mark, rows))
+            proposals.say(name, looks_missing(mark, rows))
     else:
-        found.marks.pop(name, None)
+        proposals.marks.pop(name, None)
 
 
-def _with_marks(table: Table, reading: Reading, found: _Proposals) -> Reading:
+def _with_marks(table: Table, reading: Reading, proposals: _Proposals) -> Reading:
     """Return a reading with the NA values among numbers and dates: negative ones apply to all columns.
 
     Others apply to their columns only: 999 may be a price elsewhere.
     """
     typed_columns = [name for name in table.columns if not is_text(table.data[name].type)]
-    several = {name: found.marks[name] for name in typed_columns if name in found.marks}
+    several = {name: proposals.marks[name] for name in typed_columns if name in proposals.marks}
     everywhere = list(
         dict.fromkeys(
             mark
@@ -289,7 +294,7 @@ def _holding(table: Table, mark: str) -> list[str]:
     ]
 
 
-def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
+def _read_again(table: Table, reading: Reading, proposals: _Proposals) -> Table:
     """Return the table read with the proposals; a column that does not fit them stays text."""
     if reading == table.reading:
         return table
@@ -299,12 +304,12 @@ def _read_again(table: Table, reading: Reading, found: _Proposals) -> Table:
         name = error.details.get("column")
         if name is None or name in table.reading.named_columns:
             raise
-        found.say(name, "mixes notations: correct its cells, or declare what they are")
+        proposals.say(name, "mixes notations: correct its cells, or declare what they are")
         types, dates = dict(reading.types), dict(reading.dates_in)
         types.pop(name, None)
         dates.pop(name, None)
         rest = replace(reading, text=(*reading.text, name), types=types, dates_in=dates)
-        return _read_again(table, rest, found)
+        return _read_again(table, rest, proposals)
 
 
 def looks_missing(mark: str, rows: int) -> str:

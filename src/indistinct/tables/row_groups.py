@@ -37,6 +37,7 @@ def _narrow(table: pa.Table) -> pa.Table:
 
 
 def _narrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Narrow the index type of a dictionary column as far as possible."""
     if not isinstance(column.type, pa.DictionaryType):
         return column
     largest = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
@@ -45,6 +46,7 @@ def _narrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _with_codes(chunk: pa.DictionaryArray, kind: Any) -> pa.DictionaryArray:
+    """Cast the indices of a dictionary array to a type."""
     if chunk.indices.type == pa.from_numpy_dtype(kind):
         return chunk
     wide = chunk.indices

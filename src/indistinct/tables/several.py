@@ -68,10 +68,10 @@ def files_of(source: Any) -> tuple[Path, ...] | None:
             )
         return _of_one_kind(inside, f"the folder {path}")
     if glob.has_magic(text) and not path.exists():
-        found = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
-        if not found and looks_like_an_address(text):
+        paths = list(map(Path, glob.glob(text, recursive=True)))  # noqa: PTH207 (it may be absolute)
+        if not paths and looks_like_an_address(text):
             raise no_file(text)
-        return _of_one_kind(found, f"the pattern {text}")
+        return _of_one_kind(paths, f"the pattern {text}")
     refuse_loose_files([path])
     return (path,)
 
@@ -89,6 +89,7 @@ def is_delimited(path: Path) -> bool:
 
 
 def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
+    """Return files of one kind, sorted; raise for none, a repeated one, or several kinds."""
     ordered = sorted(files)
     refuse_loose_files(ordered)
     if not ordered:
@@ -98,9 +99,9 @@ def _of_one_kind(files: Sequence[Path], named: str) -> tuple[Path, ...]:
         raise InputError(f"{named} has the file {twice[0]!r} twice", hint="name every file once")
     kinds = {kind_of_file(path): path.name for path in reversed(ordered)}
     if len(kinds) > 1:
-        shown = ", ".join(f"{kind or 'no suffix'} ({name})" for kind, name in sorted(kinds.items()))
+        suffixes = ", ".join(f"{kind or 'no suffix'} ({name})" for kind, name in sorted(kinds.items()))
         raise InputError(
-            f"{named} has files of several kinds: {shown}",
+            f"{named} has files of several kinds: {suffixes}",
             hint="the files of a table have one suffix: choose them by a pattern such as folder/*.csv",
         )
     return tuple(ordered)
@@ -177,6 +178,7 @@ def require_unchanged(stamps: Sequence[Stamp]) -> Iterator[None]:
 
 
 def _check_stamps(stamps: Sequence[Stamp]) -> None:
+    """Raise if a file was changed after its stamp was taken."""
     for stamp in stamps:
         if Stamp.of(stamp.path) != stamp:
             raise InputError(
@@ -215,10 +217,10 @@ class HivePartitions:
 
     def by_values(self) -> dict[tuple[Any, ...], list[Path]]:
         """Return the files of each combination of values."""
-        found: dict[tuple[Any, ...], list[Path]] = {}
+        files: dict[tuple[Any, ...], list[Path]] = {}
         for path, values in self.values.items():
-            found.setdefault(values, []).append(path)
-        return found
+            files.setdefault(values, []).append(path)
+        return files
 
     def add(self, path: Path, table: pa.Table, columns: Sequence[str] | None) -> pa.Table:
         """Return the rows of a file with the wanted partition columns added."""
@@ -240,11 +242,11 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
     written, where it is given.
     """
     root = root_of(source)
-    found = {path: _pairs_of(path, root) for path in files}
-    if not any(found.values()):
+    pairs_of_files = {path: _pairs_of(path, root) for path in files}
+    if not any(pairs_of_files.values()):
         return None
-    names = [name for name, _ in found[files[0]]]
-    for path, pairs in found.items():
+    names = [name for name, _ in pairs_of_files[files[0]]]
+    for path, pairs in pairs_of_files.items():
         if [name for name, _ in pairs] != names:
             raise InputError(
                 f"{path.name} lies in folders that name other columns than those of {files[0].name}",
@@ -254,15 +256,15 @@ def find_partitions(source: Any, files: Sequence[Path], written: pa.Schema | Non
     if len(set(names)) < len(names):
         raise InputError("two folders of one path name the same column", hint="rename one of the folders")
     columns = columns_in_file(files[0])
-    kept = [place for place, name in enumerate(names) if name not in columns]
+    kept = [position for position, name in enumerate(names) if name not in columns]
     if not kept:
         return None
-    texts = {path: [found[path][place][1] for place in kept] for path in files}
+    texts = {path: [pairs_of_files[path][position][1] for position in kept] for path in files}
     typed = [
-        _typed([texts[path][index] for path in files], None if written is None else written.field(names[place]).type)
-        for index, place in enumerate(kept)
+        _typed([texts[path][index] for path in files], None if written is None else written.field(names[position]).type)
+        for index, position in enumerate(kept)
     ]
-    schema = pa.schema([(names[place], kind) for place, (kind, _) in zip(kept, typed, strict=True)])
+    schema = pa.schema([(names[position], kind) for position, (kind, _) in zip(kept, typed, strict=True)])
     return HivePartitions(schema, {path: tuple(cells[i] for _, cells in typed) for i, path in enumerate(files)})
 
 
@@ -311,8 +313,8 @@ def files_below(folder: Path) -> list[Path] | None:
         return inside
     if len(folders) < len(inside) or not all(is_partition(each.name) for each in folders):
         return None
-    found = [files_below(each) for each in folders]
-    return None if any(each is None for each in found) else [path for each in found for path in each or ()]
+    files = [files_below(each) for each in folders]
+    return None if any(each is None for each in files) else [path for each in files for path in each or ()]
 
 
 def folder_texts(source: Any, path: Path) -> str:
@@ -335,7 +337,7 @@ def root_of(source: Any) -> Path | None:
     if path.is_dir():
         return path
     if glob.has_magic(str(path)) and not path.exists():
-        literal = next(place for place, part in enumerate(path.parts) if glob.has_magic(part))
+        literal = next(index for index, part in enumerate(path.parts) if glob.has_magic(part))
         return Path(*path.parts[:literal])
     return None
 

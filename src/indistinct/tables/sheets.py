@@ -83,34 +83,34 @@ def read_sheet(path: Path, reading: Reading, columns: Sequence[str] | None, *, p
     if reading.nameless == "name":
         names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
     kept = [
-        place
-        for place in range(width)
-        if names[place] or (reading.nameless != "drop" and any(row[place] is not None for row in body))
+        index
+        for index in range(width)
+        if names[index] or (reading.nameless != "drop" and any(row[index] is not None for row in body))
     ]
-    check_names([names[place] for place in kept], quote=False)
+    check_names([names[index] for index in kept], quote=False)
     if not published:
         _check_total(path, body)
-    found = {
-        names[place]: _column(_without_marks([row[place] for row in body], framed_marks(names[place], reading)))
-        for place in kept
+    sheets = {
+        names[index]: _column(_without_marks([row[index] for row in body], framed_marks(names[index], reading)))
+        for index in kept
     }
-    chosen = choose(list(found), columns)
+    chosen = choose(list(sheets), columns)
     left_out = left_out_words(width - len(kept), len(even) - 1 - len(body), valued=reading.nameless == "drop")
-    return Sheet(pa.table({name: found[name] for name in chosen}), left_out)
+    return Sheet(pa.table({name: sheets[name] for name in chosen}), left_out)
 
 
 def _rows(path: Path, sheet: str | None) -> list[list[Any]]:
     """Return the cells of a sheet, from the first row with one."""
     with open_workbook(path) as book:
-        found = _sheet(path, book, sheet)
+        rows = _sheet(path, book, sheet)
         # A merged area has a value only in its first cell; the others would be missing.
-        merged = _count_merged(path, found.name) if found.merged_cell_ranges is None else len(found.merged_cell_ranges)
+        merged = _count_merged(path, rows.name) if rows.merged_cell_ranges is None else len(rows.merged_cell_ranges)
         if merged:
             raise InputError(
                 f"{path} has {merged} merged cells, which belong to no one row or column",
                 hint="take them apart in the workbook, and write the value into each cell",
             )
-        return found.to_python()
+        return rows.to_python()
 
 
 @contextmanager
@@ -208,13 +208,15 @@ def _check_container(path: Path, content: BinaryIO | None) -> None:
 
 
 def _check_archive(path: Path, file: BinaryIO) -> None:
+    """Raise if a workbook is encrypted or would inflate beyond the limit."""
     with zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
         if any(entry.flag_bits & 1 for entry in entries):
             raise _encrypted_error(path)
         if sum(entry.file_size for entry in entries) > MAX_INFLATED_BYTES:
             raise InputError(
-                f"{path} inflates to more than {MAX_INFLATED_BYTES >> 30} GB", hint="save the sheet as CSV or Parquet"
+                f"{path} decompresses to more than {MAX_INFLATED_BYTES >> 30} GB",
+                hint="save the sheet as CSV or Parquet",
             )
 
 
@@ -265,6 +267,7 @@ def _encrypted_error(path: Path) -> InputError:
 
 
 def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
+    """Raise if the first row of a sheet is a title instead of column names."""
     if len(names) > 1 and sum(map(bool, names)) == 1 and (len(names) > 2 or names[0]):
         raise InputError(
             f"the first row of the sheet of {path} has one cell above {len(names)} columns: a title, and no names",
@@ -274,6 +277,7 @@ def _check_title(path: Path, names: Sequence[str], reading: Reading) -> None:
 
 
 def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[Any]], *, declared: bool) -> None:
+    """Raise if the first row of a sheet looks like data."""
     rows = [["" if cell is None else spell_cell(cell) for cell in row] for row in body[:ROWS_COMPARED]]
     if not declared and rows and is_data(names, rows):
         raise InputError(
@@ -284,6 +288,7 @@ def _check_names_row(path: Path, names: Sequence[str], body: Sequence[Sequence[A
 
 
 def _check_total(path: Path, body: Sequence[Sequence[Any]]) -> None:
+    """Raise if the last row of a sheet looks like a total."""
     if len(body) >= 2 and is_total(["" if cell is None else spell_cell(cell) for cell in body[-1]]):
         raise InputError(
             f"the last row of the sheet of {path} looks like a total: it would be counted as a person and published",
@@ -317,6 +322,7 @@ def _column(cells: Sequence[Any]) -> pa.Array:
 
 
 def _moment(cell: Any) -> Any:
+    """Convert a date to a moment, so that a column has one type."""
     return dt.datetime(cell.year, cell.month, cell.day) if type(cell) is dt.date else cell
 
 

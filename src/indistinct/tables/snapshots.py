@@ -61,23 +61,23 @@ def settle_snapshot(source: Any, reading: Reading) -> tuple[Any, Reading]:
     if kind not in OPENERS:
         raise hudi(folder)
     with _translate_errors(folder, kind):
-        found = OPENERS[kind](folder, reading.version)
-        origin = str(folder) if found.version is None else f"{folder} (version {found.version})"
-        blocks = (_as_declared(batch, found.schema) for batch in found.batches)
+        snapshot = OPENERS[kind](folder, reading.version)
+        origin = str(folder) if snapshot.version is None else f"{folder} (version {snapshot.version})"
+        blocks = (_as_declared(batch, snapshot.schema) for batch in snapshot.batches)
         copy = keep_copy(
             origin,
-            found.identity,
+            snapshot.identity,
             name=f"{PLAIN.sub('_', folder.resolve().name) or 'table'}.parquet",
-            write=lambda path: write_blocks(blocks, found.schema, path),
+            write=lambda path: write_blocks(blocks, snapshot.schema, path),
         )
     admit_copy(copy)
     _FOLDERS[copy] = folder
-    return copy, replace(reading, version=found.version)
+    return copy, replace(reading, version=snapshot.version)
 
 
 def _is_copy(source: Any) -> bool:
-    places = source if isinstance(source, list | tuple) else [source]
-    return all(isinstance(each, Path) and each in _FOLDERS for each in places)
+    sources = source if isinstance(source, list | tuple) else [source]
+    return all(isinstance(each, Path) and each in _FOLDERS for each in sources)
 
 
 def only_path(files: Sequence[Path]) -> Path | None:
@@ -106,6 +106,7 @@ def _translate_errors(folder: Path, kind: str) -> Iterator[None]:
 
 
 def _open_delta(folder: Path, version: int | None) -> Snapshot:
+    """Open a version of a Delta table."""
     try:
         import deltalake
     except ImportError:
@@ -137,6 +138,7 @@ def _delta_rows(table: Any, names: list[str]) -> Iterator[pa.RecordBatch]:
 
 
 def _open_iceberg(folder: Path, version: int | None) -> Snapshot:
+    """Open a version of an Iceberg table."""
     try:
         from pyiceberg.catalog.noop import NoopCatalog
         from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow

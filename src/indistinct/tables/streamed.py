@@ -132,9 +132,7 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
         part, evidence = in_its_encoding(path, reading, look)
         parts.append(part)
     bare = all(part.dialect.bare for part in parts)  # then nothing is known of any column
-    plans: dict[str, Plan | None] = {
-        name: Plan(found, None) if bare else found.decide() for name, found in evidence.items()
-    }
+    plans: dict[str, Plan | None] = {name: Plan(own, None) if bare else own.decide() for name, own in evidence.items()}
     schema = pa.schema([(name, plan.type) for name, plan in plans.items() if plan is not None])
     left_out = left_out_of([(part.path, part.left_out) for part in parts])
     notes = guesses_at([(part.path, part.dialect) for part in parts], reading)
@@ -157,8 +155,8 @@ def typed_blocks(raw: Callable[[], Iterator[pa.Table]], schema: pa.Schema, readi
             start += table.num_rows
 
     for _, table in number_blocks():
-        for name, found in evidence.items():
-            found.add(found.prepare(table[name]))
+        for name, own in evidence.items():
+            own.add(own.prepare(table[name]))
     plans = {name: evidence[name].decide() if name in evidence else None for name in schema.names}
     kinds = [(each.name, each.type if (plan := plans[each.name]) is None else plan.type) for each in schema]
     return InBlocks(plans, pa.schema(kinds), number_blocks, reading)
@@ -187,6 +185,7 @@ def _survey_file(
 
 
 def _blocks(path: Path, dialect: Dialect, reading: Reading, size: int) -> Iterator[pa.Table]:
+    """Yield the rows of a delimited file as text, in blocks."""
     from pyarrow import csv
 
     names = names_to_read(dialect, reading.columns or None)

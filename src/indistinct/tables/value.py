@@ -146,7 +146,7 @@ class SourceDetails:
 
     @property
     def kinds(self: _Typed) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
         return {column.name: kind_of(column.type) for column in self.arrow}
 
     @property
@@ -264,7 +264,7 @@ def check_names(names: list[str], *, quote: bool = True) -> None:
     if not names:
         raise InputError("a table has at least one column; got none", hint="check that this is the right table")
     check_width(len(names))
-    blank = [place for place, name in enumerate(names, start=1) if not name.strip()]
+    blank = [index for index, name in enumerate(names, start=1) if not name.strip()]
     if blank:
         raise InputError(
             f"every column needs a name; columns without: {', '.join(map(str, blank))}",
@@ -353,8 +353,8 @@ def declare(base: Reading | None = None, **declared: Unpack[Declarations]) -> Re
         changed |= {"dates": forms or (), "dates_in": {name: _one(name, each) for name, each in forms_in.items()}}
     if (types := changed.pop("types", None)) is not None:
         changed["types"] = dict(types)
-    said = {key: value for key, value in changed.items() if value is not None}
-    return check_reading(replace(base or Reading(), **said))
+    options = {key: value for key, value in changed.items() if value is not None}
+    return check_reading(replace(base or Reading(), **options))
 
 
 def check_reading(reading: Reading) -> Reading:

@@ -26,10 +26,10 @@ class Shown:
     sensitive: Sequence[str]
     buckets: Sequence[Bucket]
 
-    def agreeing(self, t: Row, bucket: Bucket, place: int) -> list[Row]:
+    def agreeing(self, t: Row, bucket: Bucket, index: int) -> list[Row]:
         """Return the entries of a slice that agree with the known attributes of a tuple."""
-        known = [name for name in self.slices[place] if name not in self.sensitive]
-        return [entry for entry in bucket[place] if all(entry[name] == t[name] for name in known)]
+        known = [name for name in self.slices[index] if name not in self.sensitive]
+        return [entry for entry in bucket[index] if all(entry[name] == t[name] for name in known)]
 
     def weight(self, t: Row, bucket: Bucket) -> Fraction:
         """Return f(t, B), the share of rows that agree with a tuple on average; above 0 the bucket matches.
@@ -59,7 +59,7 @@ class Shown:
 
     def distribution(self, t: Row, bucket: Bucket, name: str) -> dict[Any, Fraction]:
         """Return D(t, B): the share of each value of a sensitive attribute among the agreeing entries of its slice."""
-        home = next(place for place, names in enumerate(self.slices) if name in names)
+        home = next(index for index, names in enumerate(self.slices) if name in names)
         entries = self.agreeing(t, bucket, home)
         return {s: Fraction(n, len(entries)) for s, n in Counter(entry[name] for entry in entries).items()}
 
@@ -71,12 +71,12 @@ class Shown:
         >>> shown.probabilities({"sex": "F"}, "ill")
         {'flu': Fraction(2, 3), 'cold': Fraction(1, 3)}
         """
-        found: dict[Any, Fraction] = {}
+        chances: dict[Any, Fraction] = {}
         for share, bucket in zip(self.bucket_probabilities(t), self.buckets, strict=True):
             if share:
                 for s, part in self.distribution(t, bucket, name).items():
-                    found[s] = found.get(s, Fraction(0)) + share * part
-        return found
+                    chances[s] = chances.get(s, Fraction(0)) + share * part
+        return chances
 
     def strongest(self, tuples: Iterable[Row]) -> Fraction:
         """Return the largest p(t, s) over tuples, sensitive attributes and values; 0 if nothing is linked."""
@@ -98,11 +98,11 @@ class Shown:
 
 def in_buckets(rows: Rows, buckets: Iterable[Iterable[int]], *, slices: Slices, sensitive: Sequence[str]) -> Shown:
     """Return the buckets of rows as a reader sees them, given the row numbers of each bucket."""
-    shown = []
+    published = []
     for bucket in buckets:
         inside = [rows[row] for row in bucket]
-        shown.append([[{name: row[name] for name in names} for row in inside] for names in slices])
-    return Shown(slices, sensitive, shown)
+        published.append([[{name: row[name] for name in names} for row in inside] for names in slices])
+    return Shown(slices, sensitive, published)
 
 
 def read_sliced(
@@ -110,7 +110,7 @@ def read_sliced(
 ) -> Shown:
     """Read a published table with a bucket column; `apart` has the sensitive values with counts, as in anatomy."""
     numbers = sorted({row[bucket] for row in table})
-    found = []
+    buckets = []
     for number in numbers:
         here = [row for row in table if row[bucket] == number]
         beside = [row for row in apart or () if row[bucket] == number for _ in repeat(None, row["count"])]
@@ -118,8 +118,8 @@ def read_sliced(
         for names in slices:
             source = beside if apart is not None and set(names) & set(sensitive) else here
             entries.append([{name: row[name] for name in names} for row in source])
-        found.append(entries)
-    return Shown(slices, sensitive, found)
+        buckets.append(entries)
+    return Shown(slices, sensitive, buckets)
 
 
 def read_multisets(table: Rows, *, sensitive: Sequence[str]) -> Shown:

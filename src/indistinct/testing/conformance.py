@@ -96,6 +96,7 @@ def _failures(
 
 
 def _attempt(label: str, check: Callable[..., None], *given: Any, **options: Any) -> dict[str, str]:
+    """Run a check; return its failure by label, or nothing."""
     try:
         check(*given, **options)
     except AssertionError as error:

@@ -141,6 +141,7 @@ def _breaks(
     orders: Mapping[str, Sequence[Any]],
     paths: Mapping[str, Mapping[Any, Path]],
 ) -> bool:
+    """Return whether a class breaks a model, counted row by row."""
     match model:
         case KAnonymity(k=k):
             return len(members) < k
@@ -272,9 +273,9 @@ def zayatz(sizes: Sequence[int], population: int) -> float:
     0.3182
     """
     rows, number = sum(sizes), Counter(sizes)
-    shown = {i: Fraction(i * math.comb(population - i, rows - 1), math.comb(population, rows)) for i in number}
-    whole = sum(classes * shown[i] for i, classes in number.items())
-    return float(number[1] * shown[1] / whole * Fraction(number[1], rows))
+    chances = {i: Fraction(i * math.comb(population - i, rows - 1), math.comb(population, rows)) for i in number}
+    whole = sum(classes * chances[i] for i, classes in number.items())
+    return float(number[1] * chances[1] / whole * Fraction(number[1], rows))
 
 
 def breaks_population(model: Model, members: int, population: int) -> bool:

@@ -115,11 +115,11 @@ def samples(draw: st.DrawFn, *, most_rows: int = 24, most_columns: int = 3) -> S
     rows = draw(st.integers(1, most_rows))
     width = draw(st.integers(1, most_columns))
     quasi, hierarchies = {}, {}
-    for place in range(width):
+    for index in range(width):
         array, hierarchy = draw(quasi_columns(rows))
-        quasi[f"q{place}"] = array
+        quasi[f"q{index}"] = array
         if hierarchy is not None:
-            hierarchies[f"q{place}"] = hierarchy
+            hierarchies[f"q{index}"] = hierarchy
     diseases = draw(st.lists(st.sampled_from(["flu", "HIV", "ulcer", None]), min_size=rows, max_size=rows))
     people = draw(st.lists(st.integers(0, 5).map("person {}".format), min_size=rows, max_size=rows))
     table = pa.table(
@@ -159,16 +159,16 @@ def recodings(draw: st.DrawFn, sample: Sample) -> Recoding:
         grouped = [_by_group(column, draw(_groups(len(column.domain)))) for column in columns]
         published = tuple(assignment for assignment, _ in grouped)
         groups = tuple(codes for _, codes in grouped)
-        shown = np.stack([g[counted.frequencies.vectors[:, j]] for j, g in enumerate(groups)], axis=1)
-        dropped = draw(st.sets(st.integers(0, len(shown) - 1), max_size=2))
-        return ByColumn(published, groups, np.unique(shown[sorted(dropped)], axis=0).astype(np.int32))
+        generalized = np.stack([g[counted.frequencies.vectors[:, j]] for j, g in enumerate(groups)], axis=1)
+        dropped = draw(st.sets(st.integers(0, len(generalized) - 1), max_size=2))
+        return ByColumn(published, groups, np.unique(generalized[sorted(dropped)], axis=0).astype(np.int32))
     vectors = np.ascontiguousarray(counted.frequencies.vectors)
     class_ids = np.array(draw(st.lists(st.integers(-1, 3), min_size=len(vectors), max_size=len(vectors))), np.int32)
     present = np.unique(class_ids[class_ids >= 0])
     class_ids = np.where(class_ids < 0, -1, np.searchsorted(present, class_ids)).astype(np.int32)
     summaries, values = [], np.zeros((len(present), len(columns)), dtype=np.int32)
-    for place, column in enumerate(columns):
-        assignment, values[:, place] = _by_label(column, vectors[:, place], class_ids, len(present))
+    for index, column in enumerate(columns):
+        assignment, values[:, index] = _by_label(column, vectors[:, index], class_ids, len(present))
         summaries.append(assignment)
     return ByCell(tuple(summaries), vectors, class_ids, values)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, Request
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.singled_out import vectors_alone
@@ -81,7 +82,7 @@ def _slice(names: tuple[str, ...], frequencies: FrequencySet, *, bucketed: bool 
 
 
 def _of_tables(count: Count, buckets: Buckets, rows: int, *, light: bool) -> tuple[list[Slice], Mapping[str, Domain]]:
-    """Return the slices of two tables: what is known, and the sensitive values that stand apart."""
+    """Return the slices of a release in two tables: the known columns, and the separate sensitive values."""
     known, hidden = buckets.slices
     wanted = known if light else (BUCKET, *known)
     main = count(MAIN, Request((BUCKET,), groupings=[wanted], published=True))
@@ -112,7 +113,7 @@ def _of_tables(count: Count, buckets: Buckets, rows: int, *, light: bool) -> tup
 
 
 def _of_multisets(count: Count, buckets: Buckets, schema: Schema) -> tuple[list[Slice], Mapping[str, Domain]]:
-    """Return the slices of multisets: rows that show the same ones are a bucket, and a multiset tells its values."""
+    """Return the slices of a release with multisets: rows with the same multisets are a bucket."""
     attributes = [name for names in buckets.slices for name in names if name not in schema.sensitive]
     keys = tuple((name,) for name in schema.sensitive)
     counted = count(MAIN, Request(tuple(attributes), keys, published=True))
@@ -135,7 +136,7 @@ def _unfolded(name: str, domain: Domain, frequencies: FrequencySet, index: int) 
     for bucket, (code, size) in enumerate(pairs_of):
         if not totals[code] or size % totals[code]:
             raise InputError(
-                f"column {name!r} holds a value that is no multiset of its bucket",
+                f"column {name!r} holds a value that is not a multiset of its bucket",
                 hint="values look like 22:2,33:1 and their counts add up to the rows of the bucket",
             )
         rows += [(bucket, value, number * (size // totals[code])) for value, number in multisets[code] or ()]
@@ -187,8 +188,8 @@ class BucketEvidence:
         if self.light:
             return None, None, False
         if self.reference is None and self.structure.form == "tables":  # it shows the tuples themselves
-            shown = self.slices[0]
-            return shown.codes, shown.counts, True
+            whole_rows = self.slices[0]
+            return whole_rows.codes, whole_rows.counts, True
         if self.reference is None or self.structure.generalized:
             return None, None, False
         cells = self.reference.frequencies
@@ -208,7 +209,7 @@ class BucketEvidence:
         """Return the classes that a model looks at: buckets, or rows of a bucket that agree on what is known."""
         if model.needs_labels:
             raise SchemaError(
-                f"{model.spec()} counts combinations of published values, and buckets break the links between them",
+                f"{model.spec()} counts combinations of published values, and buckets remove the links between them",
                 hint="check it on a release in classes",
             )
         if model.traits.sizes_only or not model.keys:
@@ -217,7 +218,7 @@ class BucketEvidence:
         homes = [each for each in self.slices if names & set(each.names)]
         if len(homes) > 1:
             raise SchemaError(
-                f"{model.spec()} looks at columns whose links are broken",
+                f"{model.spec()} looks at columns whose links are removed",
                 hint="name columns of one slice, or one column",
             )
         home = homes[0]
@@ -244,15 +245,15 @@ class BucketEvidence:
         return Classes(sizes, histograms)
 
     def rejoined(self) -> dict[tuple[str, ...], int]:
-        """Return how many rows are alone in their bucket with the attributes that two slices share, where any are."""
-        found = {}
+        """Return, for shared attributes of two slices, the number of rows that are unique on them in their bucket."""
+        alone_rows = {}
         for join in self.links.joins if share_attributes(self.structure.slices) else ():
             parent = self.slices[join.parent]
             ids, _ = together([parent.units, *(parent.codes[name] for name in join.shared)], None, rows=0)
             alone = int((np.bincount(ids, weights=parent.counts) == 1).sum())
             if join.shared and alone:
-                found[join.shared] = alone
-        return found
+                alone_rows[join.shared] = alone
+        return alone_rows
 
     def row_slices(self) -> tuple[Slice, ...]:
         """Return slices that share no attribute: of those that do, the published rows, which agree with all of them.
@@ -274,17 +275,17 @@ class BucketEvidence:
 
         It is 0 where they are clearly few.
         """
-        found: dict[Key, int] = {}
+        counts: dict[Key, int] = {}
         for each in self.slices:
             names = [name for name in each.names if name not in self.structure.generalized]
             for name in names:
-                found[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
+                counts[(name,)] = vectors_alone([each.codes[name]], each.counts, missing=self.known[name].missing)
             if len(names) > 1:
-                found[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
-        return found
+                counts[tuple(names)] = vectors_alone([each.codes[name] for name in names], each.counts)
+        return counts
 
     def preserved(self) -> int:
-        """Return how many rows of slices are not those of the original, as far as values are not generalized."""
+        """Return the number of rows of slices that differ from the original; generalized values are not compared."""
         changed = 0
         for each in self.slices:
             names = [name for name in each.names if name not in self.structure.generalized]
@@ -347,8 +348,8 @@ class BucketEvidence:
         if share_attributes(self.structure.slices):
             pairs = [(join.parent, join.index) for join in self.links.joins[1:] if join.shared]
         chosen = dict.fromkeys([tuple(every), *pairs])
-        told = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
-        return all(told) if told else None
+        verdicts = [verdict for some in chosen if (verdict := self._by_chance(some)) is not None]
+        return all(verdicts) if verdicts else None
 
     def _by_chance(self, some: Sequence[int]) -> bool | None:
         """Return whether rows of some slices are true ones by chance; None if chance could make all of them so."""
@@ -365,11 +366,11 @@ class BucketEvidence:
     def _rows(self) -> tuple[Mapping[str, Codes], Codes]:
         """The distinct rows that are published, without their bucket, and how often each occurs."""
         names = tuple(dict.fromkeys(name for each in self.slices for name in each.names))
-        shown = self.count(MAIN, Request(names, published=True)).frequencies
-        return {name: shown.vectors[:, index] for index, name in enumerate(names)}, shown.counts
+        frequencies = self.count(MAIN, Request(names, published=True)).frequencies
+        return {name: frequencies.vectors[:, index] for index, name in enumerate(names)}, frequencies.counts
 
     def _expected(self, some: Sequence[int], *, whole: bool) -> float:
-        """Return how many rows would equal one of the original's if the slices were permuted anew."""
+        """Return the expected number of rows equal to an original row after a new permutation of the slices."""
         joins = joins_of([self.slices[index].names for index in some])
         parts = [(index, self.slices[index].names) for index in some]
         parts += [(some[join.parent], join.shared) for join in joins if join.shared]
@@ -399,6 +400,7 @@ def _translation(mine: Domain, theirs: Domain) -> Codes:
 
 
 def _require(buckets: Buckets, schema: Schema) -> None:
+    """Raise unless form and columns of the buckets can be read."""
     named = [name for names in buckets.slices for name in names]
     if buckets.form not in ("sliced", "tables", "multiset") or (
         share_attributes(buckets.slices) and (buckets.form != "sliced" or buckets.generalized)
@@ -428,12 +430,12 @@ def require_in_original(evidence: BucketEvidence, original: Counted) -> None:
     """
     cells = original.frequencies
     for each in evidence.slices:
-        shown = [name for name in each.names if name not in evidence.structure.generalized]
-        quasi = [name for name in shown if name in cells.names]
+        names = [name for name in each.names if name not in evidence.structure.generalized]
+        quasi = [name for name in names if name in cells.names]
         if quasi:
             columns = [cells.vectors[:, cells.names.index(name)] for name in quasi]
             _require_vectors(evidence, original, each, quasi, whole=(columns, cells.counts))
-        for name in shown:
+        for name in names:
             if (name,) in cells.classes.histograms:
                 often = cells.classes.histograms[(name,)].reference
                 _require_vectors(evidence, original, each, [name], whole=([np.arange(len(often))], often))
@@ -450,15 +452,15 @@ def _require_vectors(
     """Raise unless each vector of some columns of a slice is there no more often than in the `whole` original."""
     columns, often = whole
     mine = [evidence.known[name].translate(original.known[name], empty=True)[each.codes[name]] for name in names]
-    shown, theirs = together([codes + 1 for codes in mine], [codes + 1 for codes in columns], rows=0)
+    own_ids, theirs = together([codes + 1 for codes in mine], [codes + 1 for codes in columns], rows=0)
     if theirs is None:
         raise AssertionError("both sides were given")
-    size = int(max(shown.max(initial=0), theirs.max(initial=0))) + 2
+    size = int(max(own_ids.max(initial=0), theirs.max(initial=0))) + 2
     there = np.bincount(theirs[theirs >= 0], weights=often[theirs >= 0], minlength=size)
-    surplus = int(np.maximum(np.bincount(shown, weights=each.counts, minlength=size) - there, 0).sum())
+    surplus = int(np.maximum(np.bincount(own_ids, weights=each.counts, minlength=size) - there, 0).sum())
     if surplus:
         raise OriginalError(
-            f"the original does not contain the release: {surplus:,} published row(s) have values of "
+            f"the original does not contain the release: {plural(surplus, 'published row')} with values of "
             f"{', '.join(map(repr, names))} that it does not have, or not so often",
             hint="give the table that the release was made from, with the roles that it had",
         )

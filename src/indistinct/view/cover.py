@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from indistinct.errors import InputError
+from indistinct.figures import plural
 from indistinct.frequencies.value import FrequencySet
 from indistinct.machine.arrays import Array, Codes, Floats, Mask, run_entries, starts_of
 
@@ -40,7 +41,7 @@ class Cover:
         return self.sum_runs(self.high - self.low + 1)
 
     def sum_runs(self, runs: Codes) -> Codes:
-        """Return the sum of a number of each run over the runs of each entry, of which some may have none."""
+        """Sum a number per run over the runs of each entry; an entry may have no run."""
         running = np.concatenate([[0], np.cumsum(runs)])
         return running[self.indptr[1:]] - running[self.indptr[:-1]]
 
@@ -73,10 +74,10 @@ class Cover:
         owners = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.indptr)), sizes)
         return owners, run_entries(self.low, sizes)
 
-    def code_at(self, entries: Codes, places: Codes) -> Codes:
+    def code_at(self, entries: Codes, positions: Codes) -> Codes:
         """Return one of the codes that each of some entries covers, by its place among them."""
         running = starts_of(self.high - self.low + 1)
-        sought = running[self.indptr[entries]] + places
+        sought = running[self.indptr[entries]] + positions
         runs = np.searchsorted(running, sought, side="right") - 1
         return self.low[runs] + sought - running[runs]
 
@@ -88,8 +89,8 @@ class Cover:
         span = self.size + 1
         owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         runs = np.searchsorted(owners * span + self.low, entries * span + codes, side="right") - 1
-        found = (runs >= self.indptr[entries]) & (codes >= 0) & (codes < span)
-        return found & (codes <= np.append(self.high, -1)[runs])
+        inside = (runs >= self.indptr[entries]) & (codes >= 0) & (codes < span)
+        return inside & (codes <= np.append(self.high, -1)[runs])
 
     def bits(self, size: int) -> Codes:
         """Return for each of `size` codes the entries that cover it, 64 of them in a word.
@@ -97,9 +98,9 @@ class Cover:
         A bit is turned at both ends of a run, and every code has the bits of the one before but for those.
         """
         owners = np.repeat(np.arange(len(self)), np.diff(self.indptr))
-        words, places = np.divmod(owners, WORD)
+        words, positions = np.divmod(owners, WORD)
         turned, bits = (
-            np.uint64(1) << places.astype(np.uint64),
+            np.uint64(1) << positions.astype(np.uint64),
             np.zeros((size + 1, -(-len(self) // WORD)), dtype="<u8"),
         )
         for ends in (np.minimum(self.low, size), np.minimum(self.high + 1, size)):
@@ -119,7 +120,7 @@ class Cover:
         return np.asarray(by_run[self.indptr[1:]] - by_run[self.indptr[:-1]])
 
     def spread(self, weights: Floats, size: int) -> Codes:
-        """Return what each of `size` codes gets if every entry gives its weight to each code that it covers.
+        """Sum, for each of `size` codes, the weights of the entries that cover it.
 
         A code that nothing covers gets nothing at all, and none gets less, whatever rounding does to running sums.
         """
@@ -135,7 +136,7 @@ class Cover:
 
 
 def cover_of_codes(indptr: Codes, codes: Codes) -> Cover:
-    """Return the runs of codes that stand entry by entry, ascending in each."""
+    """Convert ascending codes of each entry to runs."""
     fresh = np.ones(len(codes), dtype=bool)
     fresh[1:] = np.diff(codes) != 1
     fresh[indptr[:-1][np.diff(indptr) > 0]] = True
@@ -167,11 +168,11 @@ def joined_covers(parts: Sequence[tuple[Codes, Cover]], size: int) -> Cover:
 
 
 def classes_of_cells(frequencies: FrequencySet, covers: Sequence[Cover]) -> Codes:
-    """Return the one class whose published values cover each cell, -1 for a cell that none covers."""
+    """Return the class whose published values cover each cell, -1 for uncovered cells; raise if several cover it."""
     cells, classes = pairs_of_cells(frequencies, covers)
     doubtful = int((np.bincount(cells, minlength=1) > 1).sum())
     if doubtful:
-        raise _in_doubt(f"{doubtful:,} combination(s) of original values lie in several published labels")
+        raise _in_doubt(f"{plural(doubtful, 'combination')} of original values in several published labels")
     class_ids = np.full(len(frequencies), -1, dtype=np.int32)
     class_ids[cells] = classes
     return class_ids
@@ -193,16 +194,16 @@ def pairs_of_cells(
     along = int(np.argmin([cover.lengths.mean() / max(size, 1) for cover, size in zip(covers, sizes, strict=True)]))
     low, high = covers[along].ends()
     order, by_code = np.argsort(low, kind="stable"), np.argsort(vectors[:, along], kind="stable")
-    codes, found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
+    codes, pairs_found = vectors[by_code, along], [np.zeros((0, 2), dtype=np.int64)]
     for start in range(0, classes, TOGETHER):
         some = order[start : start + TOGETHER]
         first = int(np.searchsorted(codes, low[some].min()))
         near = by_code[first : int(np.searchsorted(codes, high[some].max(), side="right"))]
-        rows, places = _fitting(vectors[near], [cover.take(some) for cover in covers])
-        found.append(np.stack([near[rows], some[places]], axis=1))
+        rows, positions = _fitting(vectors[near], [cover.take(some) for cover in covers])
+        pairs_found.append(np.stack([near[rows], some[positions]], axis=1))
         if progress is not None:
             progress(min((start + TOGETHER) / classes, 1.0))
-    pairs = np.concatenate(found)
+    pairs = np.concatenate(pairs_found)
     pairs = pairs[np.lexsort([pairs[:, 1], pairs[:, 0]])]
     return pairs[:, 0], pairs[:, 1].astype(np.int32)
 
@@ -210,7 +211,7 @@ def pairs_of_cells(
 def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
     """Return every pair of a vector and a class that covers it; a value of a column has a bit for each class."""
     covered = [cover.bits(int(vectors[:, j].max(initial=0)) + 1) for j, cover in enumerate(covers)]
-    step, found = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
+    step, blocks_of_pairs = max(BLOCK // max(len(covers[0]), 1), 1), [np.zeros((0, 2), dtype=np.int64)]
     for start in range(0, len(vectors), step):
         block = vectors[start : start + step]
         fits = covered[0][block[:, 0]]
@@ -219,12 +220,13 @@ def _fitting(vectors: Codes, covers: Sequence[Cover]) -> tuple[Codes, Codes]:
         rows, words = np.nonzero(fits)
         single = np.unpackbits(fits[rows, words].view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
         which, bit = np.nonzero(single)
-        found.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
-    pairs = np.concatenate(found)
+        blocks_of_pairs.append(np.stack([rows[which] + start, words[which] * WORD + bit], axis=1))
+    pairs = np.concatenate(blocks_of_pairs)
     return pairs[:, 0], pairs[:, 1]
 
 
 def _in_doubt(reason: str) -> InputError:
+    """Return the error of labels that do not identify the class of each person."""
     return InputError(
         f"people cannot be counted by published labels alone: {reason}",
         hint="give the recoding of the release (--recoding, or recoding=…), which says where each row went",

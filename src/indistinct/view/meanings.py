@@ -82,7 +82,7 @@ def node_of(meaning: Meaning) -> Node | None:
 
 
 def has_ends_between_values(meaning: Meaning) -> bool:
-    """Return whether a published value is a range whose ends are no values of the column."""
+    """Return whether a published value is a range whose ends are not values of the column."""
     return isinstance(meaning, Span) and meaning.ends is not None
 
 
@@ -107,7 +107,7 @@ class Vocabulary:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether values are names, so that no end of a range lies between two of them."""
+        """Whether values are names, so that a range cannot end between two of them."""
         return self.column.domain.declared or self.column.textual
 
     @cached_property
@@ -116,12 +116,12 @@ class Vocabulary:
         return bool(pa.types.is_float32(self.column.domain.values.type))
 
     def code(self, text: str) -> int | None:
-        """Return the code of the value that a text spells, None where it spells none of the column."""
+        """Return the code of a value given as text, None if the column does not have it."""
         code = self.codes.get(text)
         return self.codes.get(self.parse(text)) if code is None else code
 
     def parse(self, text: str) -> End | None:
-        """Return the number or the date that a text spells; a float32 may have the digits of a float64."""
+        """Parse a number or a date of this column; float32 values may be written with the digits of a float64."""
         if self.kind is Kind.TEXT:
             return None
         value = parse_value(text, self.kind)
@@ -133,19 +133,19 @@ class Vocabulary:
     @cached_property
     def nodes_by_ends(self) -> dict[tuple[float, float], Node]:
         """The nodes of the hierarchy that are ranges, by their first and their last value."""
-        found: dict[tuple[float, float], Node] = {}
+        nodes: dict[tuple[float, float], Node] = {}
         kind = self.column.domain.values.type
         for text, node in self.nodes.items():
             if isinstance(text, str) and text != ROOT:
                 span = span_of((text,), self.kind, moments=self.moments)
                 if span is not None:
                     ends = first_inside(span, kind), last_inside(span, kind)
-                    found.setdefault(_ends_on_line(*ends), Node(*node))
-        return found
+                    nodes.setdefault(_ends_on_line(*ends), Node(*node))
+        return nodes
 
     @cached_property
     def numbers(self) -> Codes:
-        """The values that are known, as numbers of their own type; of dates where they lie on a line."""
+        """The known values as numbers of their own type; dates as positions."""
         values = self.column.domain.values
         if pa.types.is_decimal(values.type):
             return np.array(values.to_pylist(), dtype=object)
@@ -154,7 +154,7 @@ class Vocabulary:
         return self.column.positions[self.column.domain.missing :]
 
     def count_before(self, end: End, *, reached: bool = False) -> int:
-        """Return how many values lie before an end, or up to it where it is `reached`.
+        """Count the values before an end, or up to it if it is `reached`.
 
         A line has places of double precision: large whole numbers share one, and a narrow float differs from its
         decimal text.
@@ -169,13 +169,13 @@ class Vocabulary:
         if known.dtype == object:
             return int(np.searchsorted(known, end, "right" if reached else "left"))  # type: ignore[call-overload]
         with np.errstate(over="ignore"):
-            place = known.dtype.type(place_on_line(end))
-        return int(np.searchsorted(known, place, "right" if reached else "left"))
+            value = known.dtype.type(place_on_line(end))
+        return int(np.searchsorted(known, value, "right" if reached else "left"))
 
 
-def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
+def vocabulary_of(column: QuasiColumn, published_kind: Kind) -> Vocabulary:
     """Return the values and labels of a column; numbers and dates may be written differently in a file."""
-    kind = shown if column.textual else column.domain.kind
+    kind = published_kind if column.textual else column.domain.kind
     codes: dict[Hashable, int] = {}
     missing = int(column.domain.missing)
     texts = [text or "" for text in column.domain.texts()[missing:]]
@@ -195,7 +195,7 @@ def vocabulary_of(column: QuasiColumn, shown: Kind) -> Vocabulary:
 
 
 def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> Meaning | None:
-    """Return what a published text, or two bounds, cover; None if they cannot be read."""
+    """Return the values that a published text, or two bounds, cover; None if they cannot be read."""
     if more:
         return _between(vocabulary, text, *more)
     column, codes = vocabulary.column, vocabulary.codes
@@ -226,14 +226,14 @@ def meaning_of(vocabulary: Vocabulary, text: str | None, *more: str | None) -> M
 
 
 def _look_up(vocabulary: Vocabulary, key: Hashable) -> Meaning | None:
-    """Return the value or the node that a text, or what it spells, is."""
+    """Return the value or the node with this label."""
     if key in vocabulary.codes:
         return _raw(vocabulary.column, vocabulary.codes[key])
     return Node(*vocabulary.nodes[key]) if key in vocabulary.nodes else None
 
 
 def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missing: str | None = None) -> Meaning | None:
-    """Return what published ends cover: the lowest value, the highest one, and whether some are missing."""
+    """Return the values between two published ends; the third column says whether some are missing."""
     column = vocabulary.column
     if missing in _MISSING:
         return _between_open_ends(vocabulary, first or "", last or "", missing)
@@ -247,7 +247,7 @@ def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missin
 
 
 def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
-    """Return what two ends cover, each of which may be open; `missing` says of how many rows there is no value."""
+    """Return the values between two ends, each of which may be open; `missing` is one of none, some, all."""
     column, absent = vocabulary.column, _MISSING[missing]
     if absent and not column.domain.missing:
         return None
@@ -266,11 +266,12 @@ def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: s
 
 
 def _ends_on_line(low: End | None, high: End | float | None) -> tuple[float, float]:
-    """Return where two ends lie on a line, beyond which an open one lies."""
+    """Return two ends as floats; open ends are infinite."""
     return -np.inf if low is None else place_on_line(low), np.inf if high is None else place_on_line(high)
 
 
 def _raw(column: QuasiColumn, code: int) -> Meaning:
+    """Return the meaning of an unmodified value."""
     if column.tree:
         return Node(0, code)
     if not column.ranged:
@@ -281,6 +282,7 @@ def _raw(column: QuasiColumn, code: int) -> Meaning:
 
 
 def _whole(column: QuasiColumn) -> Meaning:
+    """Return the meaning of a star: the whole domain."""
     if column.taxonomy is not None and column.taxonomy.rooted:
         return Node(column.taxonomy.height, 0)
     missing, line = column.domain.missing, column.positions
@@ -290,9 +292,9 @@ def _whole(column: QuasiColumn) -> Meaning:
 
 def _members(vocabulary: Vocabulary, members: Texts) -> Members | None:
     missing = 0 if vocabulary.column.domain.missing else None
-    found = {missing if text is None else vocabulary.code(text) for text in members}
-    known = sorted(code for code in found if code is not None)
-    return Members(tuple(known)) if len(known) == len(found) else None
+    codes = {missing if text is None else vocabulary.code(text) for text in members}
+    known = sorted(code for code in codes if code is not None)
+    return Members(tuple(known)) if len(known) == len(codes) else None
 
 
 def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = False) -> Span | None:
@@ -322,7 +324,7 @@ def _span(vocabulary: Vocabulary, written: WrittenRange, *, whole_days: bool = F
 
 
 def _fit_span(column: QuasiColumn, span: Span) -> Meaning:
-    """Return a span in the form in which a column's loss is measured."""
+    """Convert a span to the form in which the column's loss is measured."""
     if column.ranged or (span.ends is None and not column.tree and span.low < span.high):
         return span  # a range of texts is measured as a set, but need not be one
     return Members((*((0,) if span.absent else ()), *range(span.low, span.high + 1)))
@@ -336,12 +338,12 @@ def count_named_values(labels: Sequence[str | None], counts: Sequence[int]) -> d
     >>> count_named_values(["{flu, missing}", "[a .. b]", "[20-25]", "flu", None], [1, 2, 3, 4, 5])
     {'flu': 5, 'a': 2, 'b': 2}
     """
-    found: dict[str, int] = {}
+    named_values: dict[str, int] = {}
     for label, count in zip(labels, counts, strict=True):
         for value in () if label is None else _named_values(label):
             if value is not None:
-                found[value] = found.get(value, 0) + count
-    return found
+                named_values[value] = named_values.get(value, 0) + count
+    return named_values
 
 
 def _named_values(label: str) -> tuple[str | None, ...]:
@@ -353,17 +355,17 @@ def _named_values(label: str) -> tuple[str | None, ...]:
 def covered_by(column: QuasiColumn, meanings: Sequence[Meaning]) -> Cover:
     """Return the column's values that some published ones cover."""
     spans, nodes, sets = dict[int, Span](), dict[int, dict[int, int]](), dict[int, Members]()
-    for place, meaning in enumerate(meanings):
+    for index, meaning in enumerate(meanings):
         match meaning:
             case Span():
-                spans[place] = meaning
+                spans[index] = meaning
             case Node(level, node):
-                nodes.setdefault(level, {})[place] = node
+                nodes.setdefault(level, {})[index] = node
             case Members():
-                sets[place] = meaning
+                sets[index] = meaning
             case _:
                 assert_never(meaning)
-    parts = [(places, _of_nodes(column, level, nodes)) for level, (places, nodes) in _list_nodes(nodes)]
+    parts = [(positions, _of_nodes(column, level, nodes)) for level, (positions, nodes) in _list_nodes(nodes)]
     if spans:
         parts.append((np.fromiter(spans, np.int64), _of_spans(list(spans.values()))))
     if sets:

@@ -11,13 +11,13 @@ from indistinct.view.value import Ranges
 
 
 def ranges_of(shown: Sequence[Texts], kind: Kind, line: Floats) -> Ranges:
-    """Return where published ranges lie; open ends are those of the line, and so are both of a star."""
+    """Return published ranges as floats; open ends and stars get the ends of the line."""
     whole = bool((line == np.floor(line)).all())
     low, high = np.full(len(shown), np.nan), np.full(len(shown), np.nan)
-    for place, texts in enumerate(shown):
+    for index, texts in enumerate(shown):
         ends = written_span(texts, kind, moments=not whole)
         if ends is not None:
             start, end, closed = ends
-            low[place] = line[0] if start is None else start
-            high[place] = line[-1] if end is None else (end if closed or not whole else np.ceil(end) - 1)
+            low[index] = line[0] if start is None else start
+            high[index] = line[-1] if end is None else (end if closed or not whole else np.ceil(end) - 1)
     return Ranges(low, high, whole)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.errors import InputError, OriginalError, SchemaError, did_you_mean
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, histogram_of, join_columns
 from indistinct.frequencies.encode import Encoded, Grouping, encode_column, group_rows
 from indistinct.frequencies.value import Classes, FrequencySet, Histogram, Key
@@ -45,7 +46,7 @@ def read_back(
     counts: Codes | None = None,
     read: "Sequence[ReadColumn] | None" = None,
 ) -> Assignment:
-    """Return what a published table makes of the original one, whose cells are `frequencies`.
+    """Read a published table as an assignment of the original cells `frequencies`.
 
     Row `i` of the table counts as `counts[i]` rows, by default one. `read` has the columns where they were read
     already.
@@ -90,7 +91,7 @@ class ReadColumn:
 
 
 def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> ReadColumn:
-    """Return what each distinct value of a published quasi-identifier means; raise `InputError` for other values."""
+    """Parse each distinct value of a published quasi-identifier; raise `InputError` for values that cannot be read."""
     names = output_names(published.column_names, column.name, schema)
     outputs, codes = _distinct_outputs([_encode_column(published, name) for name in names])
     vocabulary = vocabulary_of(column, kind_of(published[names[0]].type))
@@ -105,7 +106,7 @@ def read_column(published: pa.Table, column: QuasiColumn, schema: Schema) -> Rea
 
 
 def read_columns(published: pa.Table, columns: Sequence[QuasiColumn], schema: Schema) -> list[ReadColumn]:
-    """Return what the published values of several quasi-identifiers mean; raise `InputError` for other values."""
+    """Parse the published values of several quasi-identifiers; raise `InputError` for values that cannot be read."""
     return [read_column(published, column, schema) for column in columns]
 
 
@@ -193,7 +194,7 @@ def covered_classes(
     """Return the class of every published row, and what the classes cover of each quasi-identifier."""
     classes = read_classes(published, columns, schema=schema)
     pairs = zip(columns, classes.meanings, classes.values.T, strict=True)
-    return classes.class_ids, tuple(covered_by(column, meanings).take(shown) for column, meanings, shown in pairs)
+    return classes.class_ids, tuple(covered_by(column, meanings).take(codes) for column, meanings, codes in pairs)
 
 
 def output_names(present: Sequence[str], name: str, schema: Schema) -> list[str]:
@@ -230,10 +231,11 @@ def _encode_column(table: pa.Table, name: str) -> Encoded:
 
 
 def _key_column(key: Key, table: pa.Table, schema: Schema) -> Encoded:
+    """Encode the published columns of a key together."""
     for name in key:
         if name not in table.column_names or name in schema.quasi:
             raise SchemaError(
-                f"a metric needs column {name!r} as it was, which the published table does not show",
+                f"a metric needs the original values of column {name!r}, which the published table does not show",
                 hint="name a sensitive or insensitive column",
             )
     return join_columns([_encode_column(table, name) for name in key])
@@ -248,11 +250,11 @@ def _histogram_of_each(column: Encoded, counts: Codes) -> Histogram:
 
 
 def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
-    """Measure what published values cover, each by the way in which a recoding would have summarized it."""
+    """Measure what published values cover, in the way a recoding would have summarized them."""
     parts = np.zeros((4, len(read.meanings)))
-    spans = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
-    nodes = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}
-    sets = {place: meaning for place, meaning in enumerate(read.meanings) if isinstance(meaning, Members)}
+    spans = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Span)}
+    nodes = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Node)}
+    sets = {index: meaning for index, meaning in enumerate(read.meanings) if isinstance(meaning, Members)}
     if spans:
         parts[:, list(spans)] = _of_spans(column, list(spans.values()))
     if nodes:
@@ -267,27 +269,29 @@ def measure_column(column: QuasiColumn, read: ReadColumn) -> PublishedColumn:
 
 
 def _of_spans(column: QuasiColumn, spans: Sequence[Span]) -> tuple[Array, ...]:
+    """Measure ranges as a recoding would have summarized them."""
     low, high = (np.array([span[end] for span in spans], dtype=np.int32) for end in (0, 1))
     absent = np.array([span.absent for span in spans], dtype=bool)
     summary, codes = summarize_ranges(column, Bounds(low, high, absent))
-    shown = summary.published
-    starts, ends = shown.low[codes].astype(np.float64), shown.high[codes].astype(np.float64)
-    for place, span in enumerate(spans):
+    published = summary.published
+    starts, ends = published.low[codes].astype(np.float64), published.high[codes].astype(np.float64)
+    for index, span in enumerate(spans):
         if span.ends is not None:
-            starts[place], ends[place] = span.ends
+            starts[index], ends[index] = span.ends
     wide = np.array([span.wide for span in spans])
-    return starts, ends, shown.leaves[codes], np.maximum(shown.levels[codes], wide)
+    return starts, ends, published.leaves[codes], np.maximum(published.levels[codes], wide)
 
 
 def _of_nodes(column: QuasiColumn, nodes: Sequence[Node]) -> tuple[Array, ...]:
     level, node = (np.array([each[part] for each in nodes], dtype=np.int32) for part in (0, 1))
-    shown = node_summary(column, level, node).published
-    return shown.low, shown.high, shown.leaves, shown.levels
+    published = node_summary(column, level, node).published
+    return published.low, published.high, published.leaves, published.levels
 
 
 def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
-    places = [column.positions[list(members.codes)] for members in sets]
-    low, high = (np.array([end(part) for part in places]) for end in (np.min, np.max))
+    """Measure sets as a recoding would have summarized them."""
+    positions = [column.positions[list(members.codes)] for members in sets]
+    low, high = (np.array([end(part) for part in positions]) for end in (np.min, np.max))
     leaves = np.array([len(members.codes) for members in sets], dtype=np.int64)
     levels: Codes = (leaves > 1).astype(np.int32)
     if column.taxonomy is not None:
@@ -298,6 +302,7 @@ def _of_sets(column: QuasiColumn, sets: Sequence[Members]) -> tuple[Codes, ...]:
 
 
 def _not_understood(vocabulary: Vocabulary, strangers: Sequence[Texts]) -> InputError:
+    """Return the error of published values that cannot be read, with what may be missing."""
     column = vocabulary.column
     hint = "check that original, schema and hierarchies are those of this release"
     spelled = [None if row[0] is None else parse_value(row[0], vocabulary.kind) for row in strangers]
@@ -306,7 +311,7 @@ def _not_understood(vocabulary: Vocabulary, strangers: Sequence[Texts]) -> Input
     elif column.taxonomy is None:
         hint = f"if these are labels of a hierarchy, give it: hierarchies={{{column.name!r}: …}}"
     return InputError(
-        f"column {column.name!r} shows {len(strangers)} distinct value(s) that are neither values of the "
+        f"column {column.name!r} shows {plural(len(strangers), 'distinct value')} that are neither values of the "
         "original, nor ranges or sets of them, nor labels of its hierarchy",
         hint=hint,
         values=[row[0] if len(row) == 1 else row for row in strangers],

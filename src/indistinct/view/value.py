@@ -60,12 +60,12 @@ class ShownColumn:
 
     @property
     def kind(self) -> Kind:
-        """Return how values are compared; those of a declared order are names."""
+        """Return whether values are compared as numbers, dates or names; a declared order makes them names."""
         return Kind.TEXT if self.domain.declared else self.domain.kind
 
     @cached_property
     def positions(self) -> Floats | None:
-        """Where the values of the domain lie on a line, None for names."""
+        """Positions of the domain's values on a line, None for names."""
         return None if self.kind is Kind.TEXT else np.asarray(self.domain.positions(), dtype=np.float64)
 
     @cached_property
@@ -127,7 +127,7 @@ class View:
 
     @property
     def covers(self) -> dict[str, Cover]:
-        """Return what the published values of each column cover."""
+        """Return the values that the published ones of each column cover."""
         return {name: column.cover for name, column in self.columns.items()}
 
     def home(self, name: str) -> Slice:
@@ -151,6 +151,7 @@ class View:
         return replace(self, slices=tuple(self._join_entries(each) for each in self.slices))
 
     def _join_entries(self, each: Slice) -> Slice:
+        """Merge equal entries of a slice if this at least halves them."""
         codes = [each.units, *each.codes.values()]
         grouping = group_rows(codes, [len(self.sizes), *(len(self.columns[name]) for name in each.names)])
         if 2 * len(grouping) > len(each.counts):
@@ -161,7 +162,7 @@ class View:
 
 
 def view_of_classes(columns: Mapping[str, ShownColumn], codes: Mapping[str, Codes], counts: Codes) -> View:
-    """Return a table in which everything in a row stays together: each entry is a unit."""
+    """Return a view of a table in classes; each entry is a unit."""
     sizes = counts.astype(np.int64)
     return View(columns, (Slice(np.arange(len(sizes)), codes, sizes),), sizes)
 
@@ -169,9 +170,9 @@ def view_of_classes(columns: Mapping[str, ShownColumn], codes: Mapping[str, Code
 def unmodified(columns: Mapping[str, Encoded]) -> View:
     """Return a table that shows every value as it was, a unit for each row."""
     rows = len(next(iter(columns.values())).codes) if columns else 0
-    shown = {name: each_value(column.domain) for name, column in columns.items()}
+    shown_columns = {name: each_value(column.domain) for name, column in columns.items()}
     codes = {name: column.codes.astype(np.int64) for name, column in columns.items()}
-    return view_of_classes(shown, codes, np.ones(rows, dtype=np.int64))
+    return view_of_classes(shown_columns, codes, np.ones(rows, dtype=np.int64))
 
 
 def each_value(domain: Domain) -> ShownColumn:

@@ -9,7 +9,7 @@ from indistinct.errors import IndistinctError
 from indistinct.job.policy import Policy
 from indistinct.models.words import list_names
 from indistinct.release.promise import promised_model
-from indistinct.spelling import arguments_of, name_of
+from indistinct.text_form import arguments_of, name_of
 
 # The packages of algorithms, with what those in them have in common.
 KINDS = {
@@ -23,7 +23,7 @@ OTHERS = "Of other packages"
 
 
 def title_of(name: str) -> str:
-    """Return a plain title with the name of an algorithm behind it; one of another package has its name alone.
+    """Return the title of an algorithm followed by its name; algorithms of other packages have only their name.
 
     >>> title_of("mondrian")
     'Ranges that fit parts of the table (mondrian)'
@@ -49,7 +49,7 @@ def title_of_spelled(spelled: str | None) -> str:
 
 
 def words_of_algorithm(kind: type[Algorithm]) -> AlgorithmWords:
-    """Return how an algorithm is presented; one of another package by the first line of its docstring."""
+    """Return the texts about an algorithm; those of other packages are taken from its docstring."""
     return kind.words or AlgorithmWords(kind.name, (kind.__doc__ or kind.name).strip().partition("\n")[0])
 
 
@@ -60,13 +60,13 @@ def algorithms_by_kind() -> dict[str, dict[str, str]]:
     >>> list(algorithms_by_kind())[0], list(algorithms_by_kind()["Chosen for you"])
     ('Chosen for you', ['auto'])
     """
-    found: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS.values(), OTHERS)}
+    groups: dict[str, dict[str, str]] = {kind: {} for kind in (*KINDS.values(), OTHERS)}
     added = {each.name: each.kind for each in EVERY_ALGORITHM.extensions() if each.kind is not None}
     for name, kind in {**EVERY_ALGORITHM.builtin, **added}.items():
         package = kind.__module__.split(".")
         group = KINDS.get(package[2], OTHERS) if package[:2] == ["indistinct", "algorithms"] else OTHERS
-        found[group][name] = title_of(name)
-    return {kind: names for kind, names in found.items() if names}
+        groups[group][name] = title_of(name)
+    return {kind: names for kind, names in groups.items() if names}
 
 
 def obstacles(algorithm: Algorithm, policy: Policy) -> tuple[list[str], list[str]]:
@@ -83,6 +83,7 @@ def obstacles(algorithm: Algorithm, policy: Policy) -> tuple[list[str], list[str
 
 
 def _notes(algorithm: Algorithm, policy: Policy) -> Iterable[str]:
+    """Yield remarks on how an algorithm uses the settings of a policy."""
     traits = algorithm.traits
     bare = [name for name in policy.schema.quasi if name not in policy.used_hierarchies]
     if traits.hierarchies and bare:

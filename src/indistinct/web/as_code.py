@@ -67,10 +67,10 @@ def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None
     home = base or policy.base
 
     def move(path: Path) -> Path:
-        place = policy.locate(path)
-        if _lies_in(place, private):
-            return Path(place.name)
-        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+        located = policy.locate(path)
+        if _lies_in(located, private):
+            return Path(located.name)
+        return located.resolve() if _lies_in(home, private) else relative_path(located, home)
 
     def move_hierarchy(path: Path) -> Path | None:
         return None if _lies_in(policy.locate(path), private) else move(path)
@@ -80,7 +80,7 @@ def tables_policy_text(policy: LinkedPolicy, private: Path, *, base: Path | None
 
 
 def _promising(policy: Policy, private: Path) -> Policy:
-    """Return a policy that can be run; raise for one that promises nothing."""
+    """Return a policy that can be run; raise if it has no privacy guarantee."""
     if not policy.models and policy.algorithm.promise() is None:
         raise PolicyError(NO_PROMISE, hint=SAY_WHAT_HOLDS)
     return portable(policy, private)
@@ -97,7 +97,7 @@ def _table(policy: Policy) -> str:
 
 
 def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Policy:
-    """Return a policy whose paths start at the folder of its table, or at `base`.
+    """Return a policy with paths relative to the folder of its table, or to `base`.
 
     Uploads are in the `private` folder of the page: they are named by their file names alone, as if they were in the
     folder of the table, and an uploaded hierarchy is written into the policy. The release goes to the same folder.
@@ -106,12 +106,12 @@ def portable(policy: Policy, private: Path, *, base: Path | None = None) -> Poli
     home = base or (source.parent if isinstance(source, Path) else policy.base)
 
     def move(path: Path) -> Path:
-        place = policy.locate(path)
-        if is_elsewhere(path) or is_elsewhere(place):
+        located = policy.locate(path)
+        if is_elsewhere(path) or is_elsewhere(located):
             return path
-        if _lies_in(place, private):
-            return Path(place.name)
-        return place.resolve() if _lies_in(home, private) else relative_path(place, home)
+        if _lies_in(located, private):
+            return Path(located.name)
+        return located.resolve() if _lies_in(home, private) else relative_path(located, home)
 
     def move_hierarchy(path: Path) -> Path | None:
         return None if _lies_in(policy.locate(path), private) else move(path)

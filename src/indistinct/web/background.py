@@ -68,13 +68,14 @@ class Background:
             self._handle = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
+        """Run the waiting chores one after the other, and keep their results."""
         while self.waiting:
             self.running, *rest = self.waiting
             chore, self.waiting, self._since = self.running, tuple(rest), time.monotonic()
             self._touch()
             try:
-                found = await self._worker.run_politely(chore.task, *chore.arguments, **chore.options, **chore.later())
-                self._keep(chore, found)
+                result = await self._worker.run_politely(chore.task, *chore.arguments, **chore.options, **chore.later())
+                self._keep(chore, result)
             except StoppedError:
                 pass
             except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
@@ -99,11 +100,11 @@ class Background:
         self._touch()
 
     def error_of(self, chore: Chore) -> TaskError | None:
-        """Return how a chore failed, or that it was stopped; None where it did not."""
+        """Return the error of a chore, or that it was stopped; None if it did not fail."""
         return self.error_under(chore.name, chore.rests_on)
 
     def error_under(self, name: str, rests_on: Any) -> TaskError | None:
-        """Return how the chore of a name failed for what it rests on, or that it was stopped; None where it did not."""
+        """Return the error of the named chore for these inputs, or that it was stopped; None if it did not fail."""
         ended = self._ended.get(name)
         return ended[1] if ended is not None and ended[0].rests_on == rests_on else None
 

@@ -21,11 +21,12 @@ def draw_section(section: Section, *, closed: bool = False) -> None:
 
 
 def _draw(section: Section) -> None:
-    for place, block in enumerate(section.blocks):
-        _draw_block(block, name=f"{section.anchor}-{place}", title=section.title)
+    for index, block in enumerate(section.blocks):
+        _draw_block(block, name=f"{section.anchor}-{index}", title=section.title)
 
 
 def _draw_block(block: Block, *, name: str, title: str) -> None:
+    """Draw one block of a document."""
     match block:
         case Paragraph(text):
             parts.say(text)
@@ -55,7 +56,7 @@ def draw_list(items: Sequence[str]) -> None:
 
 
 def draw_asked(requests: Sequence[tuple[str, Sequence[str], str]]) -> None:
-    """Draw what is searched for: of each part its name, its sentences, and the step in which it is decided."""
+    """Draw the request of a search: for each part its name, its sentences, and a link to its step."""
     with parts.tag("section", classes="card asked", id="asked", aria_label=ASKED):
         parts.heading(ASKED, level=3)
         with parts.tag("dl", classes="facts"):

@@ -14,7 +14,6 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.full_domain.optimal import Optimal
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import Profile, models_asked_by, parse_profile
 from indistinct.frequencies.singled_out import is_nearly_unique
@@ -29,6 +28,7 @@ from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.recoding.transformations import Transformation, check_transformations
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 
 DROPPED = (Role.IDENTIFIER, Role.PERSON)
 """Columns with these roles are not in a release; a pseudonym may take their place."""
@@ -48,12 +48,12 @@ def names_of(looked: Inspected) -> list[str]:
 
 
 def find_differences(policy: Policy, looked: Inspected) -> list[str]:
-    """Return the columns whose role is not the suggested one."""
+    """Return the columns with another role than the suggested one."""
     return [each["name"] for each in looked["columns"] if policy.schema.role(each["name"]) != each["role"]]
 
 
 def with_role(policy: Policy, name: str, role: Role, *, looked: Inspected, starter: Policy) -> Policy:
-    """Return a policy in which a column has another role, without what the role does not go with.
+    """Change the role of a column, and remove settings incompatible with the new role.
 
     A quasi-identifier gets the hierarchy that was suggested for it, and a sensitive column a model that protects it, as
     in a first policy.
@@ -64,14 +64,14 @@ def with_role(policy: Policy, name: str, role: Role, *, looked: Inspected, start
 
 
 def with_suggestions(policy: Policy, *, looked: Inspected, starter: Policy) -> Policy:
-    """Return a policy in which every column has the role that was suggested for it."""
+    """Give every column its suggested role."""
     roles = {each["name"]: Role(each["role"]) for each in looked["columns"]}
     changed = {name: roles[name] for name in find_differences(policy, looked)}
     return with_roles(policy, changed, looked=looked, starter=starter)
 
 
 def with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected, starter: Policy) -> Policy:
-    """Return a policy in which some columns have other roles, without what these roles do not go with."""
+    """Change the roles of some columns, and remove settings incompatible with the new roles."""
     if not changed:
         return policy
     roles = {name: changed.get(name, policy.schema.role(name)) for name in names_of(looked)}
@@ -117,7 +117,7 @@ def with_roles(policy: Policy, changed: Mapping[str, Role], *, looked: Inspected
 
 
 def suggested_hierarchies(algorithm: Algorithm, looked: Inspected, starter: Policy) -> dict[str, Hierarchy]:
-    """Return the hierarchies that are suggested: those of a first policy, or all where an algorithm goes by levels."""
+    """Return the suggested hierarchies: those of a first policy, or all where an algorithm needs levels."""
     if shape_of(algorithm) != SAME:
         return dict(starter.hierarchies)
     named = {each["name"]: each["hierarchy"] for each in looked["columns"] if each["hierarchy"] is not None}
@@ -125,7 +125,7 @@ def suggested_hierarchies(algorithm: Algorithm, looked: Inspected, starter: Poli
 
 
 def shape_of(algorithm: Algorithm) -> str:
-    """Return whether an algorithm gives everybody the same groups, or each part of a table its own.
+    """Return whether an algorithm makes the same groups for the whole table, or groups that fit each part.
 
     >>> shape_of(Optimal()), shape_of(Auto())
     ('same', 'least')
@@ -161,7 +161,7 @@ def _suggestion(looked: Inspected, name: str) -> Hierarchy | None:
 
 
 def models_for(profile: Profile, policy: Policy, looked: Inspected) -> tuple[Model, ...]:
-    """Return the models that a profile asks for, as the algorithm of a policy can search for them.
+    """Return the models of a profile that the algorithm of a policy can search for.
 
     One that judges classes one by one keeps an average risk by keeping that of every class.
     """
@@ -180,6 +180,7 @@ def models_for(profile: Profile, policy: Policy, looked: Inspected) -> tuple[Mod
 
 
 def _alone(column: Mapping[str, Any], looked: Inspected) -> int:
+    """Return the number of rows with a unique value of a column."""
     return round(column["unique_share"] * looked["rows"])
 
 
@@ -205,7 +206,7 @@ def _protecting(column: Mapping[str, Any], rows: int, policy: Policy) -> Distinc
 
 
 def least_values(column: Mapping[str, Any], policy: Policy) -> int:
-    """Return how many values of a sensitive column a class needs: as many as the profile asks, else as a first policy.
+    """Return the number of distinct values that classes of a sensitive column should have, by the profile.
 
     >>> from indistinct.job.policy.value import Input
     >>> least_values({"distinct": 30}, Policy(Input(Path("a.csv")), Schema(), ()))
@@ -215,13 +216,13 @@ def least_values(column: Mapping[str, Any], policy: Policy) -> int:
 
 
 def with_importance(policy: Policy, name: str, weight: float) -> Policy:
-    """Return a policy in which a column matters so much; 1 is as much as any other."""
+    """Set the attribute weight of a column; 1 is the default."""
     others = {column: each for column, each in policy.importance.weights if column != name}
     return replace(policy, importance=importance_of({**others, **({} if weight == 1 else {name: weight})}))
 
 
 def with_levels(policy: Policy, name: str, bounds: str) -> Policy:
-    """Return a policy in which a column is published between two levels, such as 1..3; no text sets no bound."""
+    """Set minimum and maximum generalization of a column, such as 1..3; an empty text removes them."""
     others = {column: each for column, each in policy.levels.bounds if column != name}
     return replace(policy, levels=levels_of({**others, **({name: bounds.strip()} if bounds.strip() else {})}))
 

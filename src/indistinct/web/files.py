@@ -32,14 +32,14 @@ MAX_UPLOADS = 8
 
 
 def register(app: FastAPI) -> None:
-    """Tell an application where files come in and go out."""
+    """Register the routes for assets, uploads and downloads."""
     app.mount("/assets", StaticFiles(directory=ASSETS))
     app.put("/upload/{kind}")(_upload)
     app.get("/download/{kind}")(_download)
 
 
 async def _upload(request: Request, kind: str, name: str = "", folder: str = "", first: int = 0) -> Response:
-    """Write what comes into the private folder; what says that it is too large is refused before it is read.
+    """Save an upload in the private folder; too large ones are refused before they are read.
 
     Several files of one table go into a `folder` of their own, which the `first` of them finds empty.
     """
@@ -61,7 +61,7 @@ async def _upload(request: Request, kind: str, name: str = "", folder: str = "",
 async def _write_upload(
     request: Request, session: Session, kind: str, *, name: str, folder: str, first: bool
 ) -> Response:
-    """Write an upload under a name of its own, and give it its name when it is whole."""
+    """Write an upload to a temporary file, and rename it when it is complete."""
     most = session.settings.largest_upload
     into = session.folder / UPLOADED / kind
     target = into / safe_name(folder) if folder else into
@@ -85,7 +85,7 @@ async def _write_upload(
 
 
 async def _receive(request: Request, path: Path, *, most: int) -> int | None:
-    """Write what comes to a path and return its size; None if it is more than may come."""
+    """Write the body of a request to a path and return its size; None if it is too large."""
     passed = 0
     with path.open("xb") as file:
         path.chmod(0o600)
@@ -98,7 +98,7 @@ async def _receive(request: Request, path: Path, *, most: int) -> int | None:
 
 
 def safe_name(name: str) -> str:
-    """Return a name under which an upload may lie: the last part of a path, without anything that leads elsewhere.
+    """Return a safe file name for an upload: the last part of its path, without control characters.
 
     >>> safe_name("../../etc/patients.csv")
     'patients.csv'
@@ -123,7 +123,7 @@ def _refuse(status: int, message: str) -> Response:
 
 
 def _download(request: Request, kind: str) -> Response:
-    """Give a file that the step release made, unless the job was changed since."""
+    """Return a file made by the release step, unless the job was changed since."""
     session: Session = request.scope[SESSION]
     if kind == "project":
         return _give_project(session)
@@ -137,6 +137,7 @@ def _download(request: Request, kind: str) -> Response:
 
 
 def _give_project(session: Session) -> Response:
+    """Answer with the project file of the session."""
     try:
         name, content = project_file(session)
     except TaskError as error:
@@ -145,7 +146,7 @@ def _give_project(session: Session) -> Response:
 
 
 def key_of_downloads(session: Session) -> Any:
-    """Return what files that leave the page rest on: the whole job, and the file that the search published."""
+    """Return the key of downloads: they are outdated when the job or the published file changes."""
     if session.tables is not None:
         made = session.result(MADE)
         return session.tables.policy, None if made is None else made["folder"]
@@ -154,7 +155,7 @@ def key_of_downloads(session: Session) -> Any:
 
 
 def attachment(name: str) -> str:
-    """Return the header by which a browser keeps a file under a name, and never shows it.
+    """Return the header that makes a browser save a file under a name instead of showing it.
 
     >>> attachment("Größe.csv")
     "attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.csv"
@@ -163,7 +164,7 @@ def attachment(name: str) -> str:
 
 
 def allowed_path(session: Session, given: str, *, folders: bool = False) -> Path:
-    """Return where a path leads that a steward typed; it must be inside the folder of the server."""
+    """Resolve a path that a steward typed; it must be inside the folder of the server."""
     folder = session.settings.folder
     if not given.strip():
         raise TaskError("name a file", hint=FROM_FOLDER)

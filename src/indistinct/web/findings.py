@@ -30,7 +30,7 @@ from indistinct.recoding.transformations import Transformation
 from indistinct.release.writing.delimited import Writing, is_formula
 from indistinct.release.writing.formats import is_text_file
 from indistinct.schema import Role
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 from indistinct.web.deciding import (
     Inspected,
     find_unprotected,
@@ -74,8 +74,8 @@ class PageFinding:
 
 
 def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[PageFinding]:
-    """Return what is to be decided about columns: those that point at rows, and those that no model protects."""
-    found = find_in_names(policy, looked, starter)
+    """Return findings on columns: those with identifying values, and those that no model protects."""
+    findings = find_in_names(policy, looked, starter)
     unprotected = find_unprotected(policy)
     for column in looked["columns"]:
         name, rows = column["name"], looked["rows"]
@@ -83,7 +83,7 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
         pointing = column["points_at"]["quasi" if role is Role.QUASI else "other"]
         if pointing and role not in (Role.IDENTIFIER, Role.PERSON) and name not in policy.transformations:
             words = f"{name} holds {pointing}. Published values may name people."
-            found.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
+            findings.append(PageFinding(words, "bad", tuple(_drop_columns(policy, [name], looked, starter))))
             continue
         if role not in (Role.SENSITIVE, Role.INSENSITIVE) or name in policy.transformations:
             continue
@@ -91,18 +91,18 @@ def find_in_columns(policy: Policy, looked: Inspected, starter: Policy) -> list[
         if is_nearly_unique(alone, rows):
             words = f"{name} is published unmodified, and {percent(column['unique_share'])} of the rows have a value "
             words += "that no other row has: who knows it finds the row."
-            found.append(PageFinding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
+            findings.append(PageFinding(words, "warning", tuple(coarser_remedies(policy, column, looked, starter))))
         elif name in unprotected:
-            found.append(
+            findings.append(
                 PageFinding(
                     f"No privacy guarantee protects {name} yet.", "warning", tuple(_protections(policy, column))
                 )
             )
-    return found
+    return findings
 
 
 def find_against_profile(policy: Policy, asked: Sequence[Model]) -> list[PageFinding]:
-    """Return that smaller classes are asked for than the profile takes, with what settles it.
+    """Return a finding if the requested class size is below that of the profile.
 
     `asked` are the models that the profile asks for.
     """
@@ -137,7 +137,7 @@ def find_in_names(policy: Policy, looked: Inspected, starter: Policy) -> list[Pa
 
 
 def coarser_remedies(policy: Policy, column: Mapping[str, Any], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
-    """Yield what would publish less of a column that is not generalized."""
+    """Yield remedies that publish less of a column that is not generalized."""
     name = column["name"]
     if column.get("coarser") and not is_number_of_a_case(column, looked["rows"]):
         coarser = Transformation(**column["coarser"])
@@ -157,6 +157,7 @@ def is_number_of_a_case(column: Mapping[str, Any], rows: int) -> bool:
 
 
 def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that makes columns quasi-identifiers."""
     roles = dict.fromkeys(names, Role.QUASI)
     as_what = "a quasi-identifier" if len(names) == 1 else "quasi-identifiers"
     yield from _valid(
@@ -165,6 +166,7 @@ def _make_quasi(policy: Policy, names: Sequence[str], looked: Inspected, starter
 
 
 def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, starter: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that drops columns."""
     roles = dict.fromkeys(names, Role.IDENTIFIER)
     as_what = "an identifier" if len(names) == 1 else "identifiers"
     yield from _valid(
@@ -176,7 +178,7 @@ def _drop_columns(policy: Policy, names: Sequence[str], looked: Inspected, start
 
 
 def _in_words(name: str, coarser: Transformation) -> str:
-    """Return what a transformation does, as a button says it.
+    """Return the words of a button that applies a masking.
 
     >>> _in_words("cost", Transformation(round=500, top=30_000))
     'Round cost to 500, nothing above 30,000'
@@ -185,12 +187,13 @@ def _in_words(name: str, coarser: Transformation) -> str:
         return f"Join rare values of {name}"
     if coarser.truncate is not None:
         return f"Publish the {coarser.truncate} of {name}"
-    said = f"Round {name} to {number(coarser.round)}" if coarser.round is not None else f"Bound {name}"
-    said += f", nothing above {number(coarser.top)}" if coarser.top is not None else ""
-    return said + (f", nothing below {number(coarser.bottom)}" if coarser.bottom is not None else "")
+    words = f"Round {name} to {number(coarser.round)}" if coarser.round is not None else f"Bound {name}"
+    words += f", nothing above {number(coarser.top)}" if coarser.top is not None else ""
+    return words + (f", nothing below {number(coarser.bottom)}" if coarser.bottom is not None else "")
 
 
 def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
+    """Yield remedies that protect a sensitive column."""
     if column["distinct"] + (column["missing"] > 0) < 2:
         return
     yield from _diverse(policy, [column["name"]], least_values(column, policy))
@@ -198,7 +201,7 @@ def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
 
 
 def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remedy]:
-    """Yield that classes have several values of columns; a model that asks for fewer gives way."""
+    """Yield a remedy that requires several values of columns in each class; weaker models are replaced."""
     asked = {each.sensitive: each.l for each in _models_of(policy, DistinctLDiversity)}
     missing = [name for name in names if asked.get(name, 0) < least]
     if missing:
@@ -209,6 +212,7 @@ def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remed
 
 
 def _close(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
+    """Yield a remedy that adds t-closeness for sensitive columns without one as strict as `CAREFUL_T`."""
     stated = _models_of(policy, TCloseness)
     asked = {each.sensitive: each.t for each in stated if each.distance == "equal"}
     missing = [name for name in names if asked.get(name, 1.0) > CAREFUL_T]
@@ -272,7 +276,7 @@ class Situation:
 
 
 def remedies_for_line(line: Line, known: Situation) -> tuple[Remedy, ...]:
-    """Return what a click can do about a line of a verdict."""
+    """Return the remedies that a click can apply for a line of a verdict."""
     policy = known.policy
     match line.kind:
         case "smallest-class":
@@ -297,7 +301,7 @@ def _for_several_classes(known: Situation) -> Iterator[Remedy]:
 
 
 def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
-    """Yield what keeps a limit of the profile."""
+    """Yield remedies that satisfy a limit of the profile."""
     policy, limit = known.policy, known.limits.get(figure)
     if figure in ("highest", "average") and limit:
         yield from _larger_classes(policy, size_for(limit))
@@ -315,7 +319,7 @@ def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
 
 
 def size_for(risk: Any) -> int:
-    """Return the size of classes in which no risk is above a limit.
+    """Return the class size that keeps every risk within a limit.
 
     >>> size_for(0.09), size_for(0.2)
     (12, 5)
@@ -331,7 +335,7 @@ def _larger_classes(policy: Policy, size: int) -> Iterator[Remedy]:
 
 
 def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
-    """Yield other treatments of columns on which members are unique, or whose values name people."""
+    """Yield other treatments of columns with unique combinations or identifying values."""
     policy, looked, starter = known.policy, known.looked, known.starter
     names = [name for name in line.columns if name in policy.schema.columns]
     names = [name for name in names if policy.schema.role(name) in (Role.SENSITIVE, Role.INSENSITIVE)]
@@ -348,22 +352,23 @@ def _for_columns(line: Line, known: Situation) -> Iterator[Remedy]:
 
 
 def _for_unmodified(known: Situation) -> Iterator[Remedy]:
-    """Yield what leaves no more members unique on unmodified columns than the profile allows."""
-    policy, found = known.policy, known.treatments
+    """Yield treatments of unmodified columns that reduce uniques to the limit of the profile."""
+    policy, treatments = known.policy, known.treatments
     limit = known.limits.get("published_uniques") or 0.0
 
     def settles(unique: int) -> bool:
-        return not exceeds(unique / max(found.members, 1), limit)
+        return not exceeds(unique / max(treatments.members, 1), limit)
 
     names = policy.schema.insensitive
     for name in names:
         yield from _coarser_ways(known, name, lambda way: settles(way.together))
     yield from _make_quasi(policy, names, known.looked, known.starter)
-    dropped = next((each for each, unique in found.dropped if settles(unique)), tuple(names))
+    dropped = next((each for each, unique in treatments.dropped if settles(unique)), tuple(names))
     yield from _drop_columns(policy, dropped, known.looked, known.starter)
 
 
 def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bool]) -> Iterator[Remedy]:
+    """Yield maskings of a column that solve the problem (`settles`)."""
     policy, column = known.policy, next(each for each in known.looked["columns"] if each["name"] == name)
     for way in known.treatments.ways.get(name, ()):
         unusable = way.hierarchy is not None and name in policy.hierarchies
@@ -376,7 +381,7 @@ def _coarser_ways(known: Situation, name: str, settles: Callable[[Treatment], bo
 
 
 def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]:
-    """Yield what defends a release against an attack that succeeded; a column is dropped only where it `fails`."""
+    """Yield defenses against an attack that succeeded; dropping a column is offered only where it `fails`."""
     policy = known.policy
     if attack in TIGHT:
         regions = with_regions(policy.algorithm)
@@ -396,9 +401,9 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
 
 
 def with_regions(algorithm: Algorithm) -> Algorithm | None:
-    """Return an algorithm that shows whole regions, which tell nothing of the values at their ends; None if none does.
+    """Return the algorithm with whole regions, whose ends reveal no values; None if there is no such form.
 
-    >>> from indistinct.spelling import spell
+    >>> from indistinct.text_form import spell
     >>> spell(with_regions(parse_algorithm("mondrian:choose=loss")))
     'mondrian:extent=region,choose=loss'
     """
@@ -413,16 +418,16 @@ def with_regions(algorithm: Algorithm) -> Algorithm | None:
 def find_in_verdict(
     verdict: Verdict, policy: Policy, looked: Inspected, starter: Policy, *, treatments: Treatments | None = None
 ) -> list[PageFinding]:
-    """Return what is open in a verdict, with what to do about it; the same change is offered once.
+    """Return the open lines of a verdict with remedies; each change is offered once.
 
     `treatments` are those that were counted on the rows of the release.
     """
-    found, offered = [], set[str]()
+    findings, offered = [], set[str]()
     known = Situation(policy, looked, starter, treatments or Treatments())
     for line in verdict.open:
         remedies = [each for each in remedies_for_line(line, known) if each.words not in offered]
         offered |= {each.words for each in remedies}
-        said = words_of(line)
-        words = f"{said[:1].upper()}{said[1:]}."
-        found.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
-    return found
+        sentence = words_of(line)
+        words = f"{sentence[:1].upper()}{sentence[1:]}."
+        findings.append(PageFinding(words, "bad" if line.state == "failed" else "warning", tuple(remedies)))
+    return findings

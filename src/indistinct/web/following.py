@@ -36,14 +36,14 @@ SECONDS, LONGER, ROWS_IN_A_SECOND = 15, 120, 25_000
 
 
 def follow(session: Session) -> None:
-    """Begin what follows from the release as the job stands, and is not there yet."""
+    """Start the chores that follow from the current release and are not done yet."""
     made = fresh_release(session)
     chores = [] if made is None else chores_for(session, made)
     session.background.want([each for each in chores if not session.is_fresh(each.name, each.rests_on)])
 
 
 def fresh_release(session: Session) -> Any:
-    """Return what the search made, None where there is nothing, or where the job was changed since."""
+    """Return the result of the search, None without one or if the job was changed since."""
     made = session.result(RELEASED)
     return made if made is not None and session.is_fresh(RELEASED, job_of(session.policy)) else None
 
@@ -54,7 +54,7 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
     if policy is None:
         return []
     size = chosen["population_size"]
-    found = [
+    chores = [
         Chore(
             RISK,
             "Risk",
@@ -76,8 +76,8 @@ def chores_for(session: Session, made: Any) -> list[Chore]:
         ),
     ]
     if policy.output.ledger is None and not session.refusals():
-        found.append(prepare_chore(session, made))
-    return found
+        chores.append(prepare_chore(session, made))
+    return chores
 
 
 def rows_of(made: Any) -> int:
@@ -86,7 +86,7 @@ def rows_of(made: Any) -> int:
 
 
 def attack_seconds(rows: int, *, longer: bool) -> int:
-    """Return how long attacks on a table may take: reading a large one takes its part of the time.
+    """Return the time limit of attacks on a table; large tables get more time for reading.
 
     >>> attack_seconds(5_000, longer=False), attack_seconds(1_000_000, longer=True)
     (15, 160)
@@ -104,7 +104,7 @@ def attack_chore(session: Session, made: Any) -> Chore:
 
 
 def key_of_analyses(policy: Policy, made: Any) -> Any:
-    """Return what analyses rest on."""
+    """Return the key of analyses: they are outdated when it changes."""
     return policy.analysis, identity_of(made)
 
 
@@ -131,7 +131,7 @@ def attack_names(chosen: dict[str, Any]) -> list[str]:
 
 
 def key_of_files(session: Session, made: Any) -> Any:
-    """Return what files that leave the page rest on.
+    """Return the key of prepared files: they are outdated when it changes.
 
     These are the whole job, the file of the search, the attacks on it, and the language of reports.
     """
@@ -186,8 +186,8 @@ def files_to_take(session: Session) -> dict[str, Path]:
     if made is None or session.policy is None or session.refusals() or check_release(session, made).running:
         return {}
     if session.is_fresh(PREPARED, key_of_files(session, made)):
-        found: dict[str, Path] = session.result(PREPARED)["downloads"]
-        return found
+        downloads: dict[str, Path] = session.result(PREPARED)["downloads"]
+        return downloads
     if writes_again(session.policy, made):
         return {}
     files = made["files"]

@@ -104,24 +104,24 @@ class Screen:
 
     @property
     def policy(self) -> Policy:
-        """The job as it stands; only for steps that are drawn when there is one."""
+        """The current job; only for steps that need one."""
         return self.session.require_job()
 
     def change(self, policy: Policy) -> None:
-        """Put a policy in place of the one that this tab shows."""
+        """Replace the policy shown in this tab."""
         self.session.change(policy, seen=self.seen)
 
     @property
     def tables(self) -> TablesJob:
-        """The job on several tables as it stands; only for steps that are drawn when there is one."""
+        """The current job on several tables; only for steps that need one."""
         return self.session.require_tables()
 
     def change_tables(self, job: TablesJob) -> None:
-        """Put a job on several tables in place of the one that this tab shows."""
+        """Replace the job on several tables shown in this tab."""
         self.session.change_tables(job, seen=self.seen)
 
     async def act(self, action: Callable[[], Any], *, at: str = "") -> None:
-        """Do what a control asks for, show an error at its field, and draw the step anew."""
+        """Run the action of a control, show an error at its field, and redraw the step."""
         self.errors = {}
         if self.session.ended:
             await self.draw()
@@ -156,7 +156,7 @@ class Screen:
         action: str = "",
         **options: Any,
     ) -> None:
-        """Draw a field whose text something takes; what it cannot take stays there with the reason, and blocks.
+        """Draw a text field; an invalid text stays in it with the error message, and blocks running.
 
         `key` tells the field from those of the same name about other columns, `about` says in words which one it is,
         `part` is the part of the job that it is about, and `action` the one action that it is about if not the job.
@@ -172,8 +172,8 @@ class Screen:
             )
 
         error = self.errors.get(name) or (refused.error if refused else None)
-        shown = refused.text if refused else value
-        parts.field(label, shown, self.on(taken, at=name), name=name, error=error, **options)
+        field_text = refused.text if refused else value
+        parts.field(label, field_text, self.on(taken, at=name), name=name, error=error, **options)
 
     def choice(self, label: str, options: Any, value: str, take: Callable[..., Any], *, name: str, **how: Any) -> None:
         """Draw a drop-down list; an error of `take` is shown at it."""
@@ -211,8 +211,8 @@ class Screen:
         return self.session.working or bool(self.session.refusals(action))
 
     async def draw(self, *, focus: str = "") -> None:
-        """Draw the step as things stand now."""
-        places, page = self.places, self.places.step
+        """Redraw the step."""
+        positions, page = self.places, self.places.step
         if page.is_deleted:
             return
         if self.drawing:  # something happened meanwhile: it is shown when this is done
@@ -223,9 +223,9 @@ class Screen:
         try:
             self.seen = self.session.version
             self._draw_steps()
-            _redraw(places.name, lambda: parts.tag("span", Own(self.session.name)))
-            _redraw(places.strip, self._draw_strip)
-            _redraw(places.tools, self._draw_tools)
+            _redraw(positions.name, lambda: parts.tag("span", Own(self.session.name)))
+            _redraw(positions.strip, self._draw_strip)
+            _redraw(positions.tools, self._draw_tools)
             await self._draw_anew(page, focus)
             self.draw_work()
         finally:
@@ -236,10 +236,10 @@ class Screen:
 
     def _draw_steps(self) -> None:
         """Draw the way through the steps; a job on several tables has fewer."""
-        shown = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
-        if shown != self.shown_steps and self.places.way is not None:
-            self.shown_steps = shown
-            _redraw(self.places.way, lambda: draw_way(self.step, shown))
+        visible = tuple(each for each in self.steps if self.session.tables is None or each.for_several)
+        if visible != self.shown_steps and self.places.way is not None:
+            self.shown_steps = visible
+            _redraw(self.places.way, lambda: draw_way(self.step, visible))
 
     async def _draw_anew(self, page: Element, focus: str) -> None:
         """Draw the step, and show it in place of what was there when all of it is drawn, so that nothing jumps.
@@ -260,6 +260,7 @@ class Screen:
         fresh.update()
 
     async def _draw_step(self) -> None:
+        """Draw the heading, running work, errors and content of the step."""
         parts.heading(self.step.title, level=1)
         parts.say(self.step.purpose, kind="purpose")
         if self.session.ended:
@@ -299,6 +300,7 @@ class Screen:
                 parts.button("Leave as it was", self.on(self.session.settle_all), name="leave-as-it-was")
 
     def _draw_strip(self) -> None:
+        """Draw the strip with the key figures of the job."""
         for label, value, kind in standing(self.session):
             with parts.tag("div", classes=f"{kind} {label.replace(' ', '-')}".strip()):
                 with parts.tag("dt"):
@@ -307,6 +309,7 @@ class Screen:
                 parts.tag("dd", value)
 
     def _draw_tools(self) -> None:
+        """Draw the buttons above the step: undo, and the job as code."""
         parts.button("Undo", self.on(self.session.undo), name="undo", disabled=not self.session.can_undo)
         if self.session.is_open:
             parts.button(
@@ -314,6 +317,7 @@ class Screen:
             )
 
     async def _show_code(self) -> None:
+        """Show the job as policy, command and Python in a dialog."""
         forms = {"policy.toml": as_policy, "Command": as_command, "Python": as_python}
         with ui.element("dialog") as box:
             box.props["id"], box.props["aria-label"] = "code", translate("This job as code")
@@ -377,28 +381,30 @@ class Screen:
             self.draw_work()
 
 
-def _redraw(place: Element, draw: Callable[[], Any]) -> None:
-    _retire(place, list(place))
-    with place:
+def _redraw(element: Element, draw: Callable[[], Any]) -> None:
+    """Replace the content of an element."""
+    _retire(element, list(element))
+    with element:
         draw()
 
 
-def _retire(place: Element, old: list[Element]) -> None:
+def _retire(element: Element, old: list[Element]) -> None:
     """Take old elements off the page; for a while they still hear what was clicked before the browser knew."""
     for each in old:
-        place.default_slot.children.remove(each)
-    place.update()
-    background_tasks.create(_forget(place, old))
+        element.default_slot.children.remove(each)
+    element.update()
+    background_tasks.create(_forget(element, old))
 
 
-async def _forget(place: Element, old: list[Element]) -> None:
+async def _forget(box: Element, old: list[Element]) -> None:
+    """Remove old elements after a while, so that running handlers still find them."""
     await asyncio.sleep(RETIRED)
-    if not place.is_deleted:
-        place.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
+    if not box.is_deleted:
+        box.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
 
 def _speak(client: Client, language: str) -> None:
-    """Let a page speak a language, and say so to screen readers."""
+    """Set the language of a page, also for screen readers."""
     speak(client, language)
     client.page = copy(client.page)  # one page object serves all browsers
     client.page.language = FRAMEWORK_LANGUAGES[language]
@@ -420,7 +426,7 @@ def _draw_languages(session: Session, now: str) -> None:
 
 
 def draw_way(step: Step, steps: tuple[Step, ...]) -> None:
-    """Draw links to some steps, of which one is shown."""
+    """Draw links to steps; the current one is marked."""
     for each in steps:
         with parts.tag("li"):
             parts.link(each.name.capitalize(), f"/{each.name}", current=each is step)
@@ -445,8 +451,8 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
             parts.tag("span", Own("indistinct"), classes="name")
             name = parts.tag("span", classes="table-name")
         with parts.tag("nav", aria_label="Steps"), parts.tag("ol") as way:
-            shown = tuple(each for each in steps if session.tables is None or each.for_several)
-            draw_way(step, shown)
+            visible = tuple(each for each in steps if session.tables is None or each.for_several)
+            draw_way(step, visible)
         tools = parts.tag("div", classes="tools")
         _draw_languages(session, language)
     strip = parts.tag("dl", classes="strip", aria_label="Where this job stands")
@@ -456,6 +462,6 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
         with parts.tag("div", classes="step") as page:
             parts.heading(step.title, level=1)
             parts.say(step.purpose, kind="purpose")
-    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=shown)
+    screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=visible)
     # The first look draws the step: twice would cost twice, and lose a click in between.
     ui.timer(OFTEN, screen.watch)

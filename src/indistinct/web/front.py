@@ -48,7 +48,7 @@ class _Scale:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return where a value lies."""
+        """Return the position of a value on the axis."""
         low, high, value = (math.log(max(each, 1e-12)) if self.log else each for each in (self.low, self.high, value))
         return self.start + (self.end - self.start) * ((value - low) / (high - low) if high > low else 0.5)
 
@@ -82,20 +82,23 @@ def draw_front(
 
 
 def _across(risks: Sequence[float]) -> _Scale:
+    """Return the horizontal scale for risks, logarithmic if they differ widely."""
     low, high = min(risks), max(risks)
     if low > 0 and high > WIDE * low:
         return _Scale(low / 1.3, high * 1.3, LEFT, WIDTH - RIGHT, log=True)
-    room = (high - low) * 0.06 or high * 0.1 or 0.1
-    return _Scale(max(low - room, 0.0), high + room, LEFT, WIDTH - RIGHT)
+    margin = (high - low) * 0.06 or high * 0.1 or 0.1
+    return _Scale(max(low - margin, 0.0), high + margin, LEFT, WIDTH - RIGHT)
 
 
 def _up(costs: Sequence[float]) -> _Scale:
+    """Return the vertical scale for costs."""
     low, high = min(costs), max(costs)
-    room = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
-    return _Scale(low - room if low < 0 or low > room else 0.0, high + room, HEIGHT - BOTTOM, TOP)
+    margin = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
+    return _Scale(low - margin if low < 0 or low > margin else 0.0, high + margin, HEIGHT - BOTTOM, TOP)
 
 
 def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> str:
+    """Return the axes with their ticks and titles as SVG."""
     drawn = []
     for value in ticks(x.low, x.high, log=x.log):
         at = x.at(value)
@@ -116,6 +119,7 @@ def _axes(x: _Scale, y: _Scale, title: str, spell: Callable[[float], str]) -> st
 
 
 def _short(value: float) -> str:
+    """Write a number of the axis shortly, such as 20k."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}"
@@ -133,18 +137,19 @@ def ticks(low: float, high: float, *, log: bool = False) -> list[float]:
     if log:
         powers = range(math.floor(math.log10(low)), math.floor(math.log10(high) + 1e-9) + 1)
         digits = (1, 2, 5) if high < FEW_POWERS * low else (1,)
-        found = [digit * 10.0**power for power in powers for digit in digits]
-        return [each for each in found if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
+        positions = [digit * 10.0**power for power in powers for digit in digits]
+        return [each for each in positions if low * (1 - 1e-9) <= each <= high * (1 + 1e-9)]
     if high <= low:
         return [low]
     rough = (high - low) / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(each * power for each in (1, 2, 5, 10) if each * power >= rough * 0.999)
     count = math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
-    return [round((math.ceil(low / step - 1e-9) + place) * step, 12) for place in range(count)]
+    return [round((math.ceil(low / step - 1e-9) + index) * step, 12) for index in range(count)]
 
 
 def _spot(spot: Spot, left: float, top: float) -> str:
+    """Return a point of the picture as SVG."""
     pressed = "true" if spot.chosen else "false"
     words = escape(translate(spot.words))
     side = (14, "start") if left < WIDTH - NAME_WIDTH else (-14, "end")

@@ -108,7 +108,7 @@ class Guard:
                 await self._app(scope, receive, send)
 
     def _refused(self, scope: Message) -> str | None:
-        """Return why a request is refused before anybody looks at what it wants."""
+        """Return why a request is refused by its host or origin, None if it is not."""
         hosts, origins = _values(scope, b"host"), _values(scope, b"origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return "host"
@@ -123,12 +123,13 @@ class Guard:
         for cookies in _values(scope, b"cookie"):
             for each in cookies.split(";"):
                 name, _, value = each.strip().partition("=")
-                found = self._sessions.of(value) if name == self._cookie else None
-                if found is not None:
-                    return found
+                session = self._sessions.of(value) if name == self._cookie else None
+                if session is not None:
+                    return session
         return None
 
     async def _enter(self, scope: Message, receive: Receive, send: Send, token: str) -> None:
+        """Open a session for a valid token, and redirect to the first page."""
         if scope["method"] != "GET" or not self._door.knows(token):
             await _refuse(scope, receive, send, "token")
             return
@@ -176,6 +177,7 @@ class _Sealed:
 
 
 def _seal(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]:
+    """Replace the headers of an answer by those that protect the page."""
     ours = {name for name, _ in WITH_EVERYTHING} | {b"cache-control", b"content-security-policy"}
     kept = [
         (name, value)
@@ -189,7 +191,7 @@ def _seal(headers: Any, scope: Message, nonce: str) -> list[tuple[bytes, bytes]]
 
 
 def content_policy(nonce: str, host: str) -> str:
-    """Return what a page may load: its own files. The framework compiles templates, and sets styles, in the page."""
+    """Return the Content-Security-Policy of a page. The framework compiles templates and sets styles in the page."""
     parts = (
         "default-src 'none'",
         f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
@@ -205,12 +207,14 @@ def content_policy(nonce: str, host: str) -> str:
 
 
 async def _redirect(send: Send, *headers: tuple[bytes, bytes]) -> None:
+    """Answer with a redirect to the first page."""
     start = [(b"location", FIRST.encode()), (b"cache-control", b"no-store"), *WITH_EVERYTHING, *headers]
     await send({"type": "http.response.start", "status": 303, "headers": start})
     await send({"type": "http.response.body", "body": b""})
 
 
 async def _refuse(scope: Message, receive: Receive, send: Send, why: str) -> None:
+    """Answer that a request is refused, in a language that the browser accepts."""
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.close", "code": 1008})

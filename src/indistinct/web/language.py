@@ -42,7 +42,7 @@ def preferred_language(asked: str) -> str:
 
 
 def _read_weight(text: str) -> float:
-    """Return how much a language is preferred: `q=0.8`, 1 where nothing is said, 0 where it cannot be read."""
+    """Parse the weight of a language, such as `q=0.8`; 1 if there is none, 0 if it cannot be read."""
     name, _, value = text.strip().partition("=")
     try:
         return float(value) if name else 1.0
@@ -51,7 +51,7 @@ def _read_weight(text: str) -> float:
 
 
 def speak(client: Client, language: str) -> Translation:
-    """Let a page speak a language; return what translates it, which collects what it has no translation of."""
+    """Set the language of a page; return its translation, which collects texts without a translation."""
     spoken = Translation(read_catalogue(language), set())
     if language != ENGLISH:
         _SPOKEN[client] = spoken
@@ -100,7 +100,7 @@ def shown_drawing(svg: str, *, values: bool = False) -> str:
 
 
 def shown_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes of an element, of which those that people read are as the page says them."""
+    """Translate the attributes of an element that people read."""
     return {
         key: translate(value) if key in ATTRIBUTES and isinstance(value, str) else value
         for key, value in attributes.items()

@@ -11,7 +11,7 @@ FRAMEWORKS = ("", "nicegui", "uvicorn", "uvicorn.error", "asyncio", "socketio", 
 
 
 def where(error: BaseException) -> str:
-    """Return what kind of error it is, and the function in which it happened.
+    """Return the type of an error and the function that raised it.
 
     >>> where(ValueError("Ms Smith, born in 1950"))
     'ValueError'
@@ -20,6 +20,7 @@ def where(error: BaseException) -> str:
 
 
 def _place(trace: TracebackType | None) -> str:
+    """Return the function and line of this package in which an error was raised."""
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is None:

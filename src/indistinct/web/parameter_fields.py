@@ -28,7 +28,7 @@ def draw_value(
     part: Callable[[Policy], Any],
     check: Callable[[T], None] = lambda _made: None,
 ) -> None:
-    """Draw the fields of a value; a change that makes sense, and passes a check, is put in its place.
+    """Draw the fields of a value; a valid change replaces it.
 
     Fields that only make sense together wait for each other, with the error next to them; until then nothing runs by
     the value, which is a `part` of the job that the steward knows by a `title`.
@@ -65,14 +65,14 @@ def draw_value(
     refused = screen.session.refusal(key)
     if refused is not None:
         screen.errors.setdefault(refused.field, refused.error)
-    shown = {**texts_of(value), **read_typed()}
-    draw_fields(screen, form_fields(type(value), schema), shown, changed, prefix=prefix, labels=labels)
+    field_texts = {**texts_of(value), **read_typed()}
+    draw_fields(screen, form_fields(type(value), schema), field_texts, changed, prefix=prefix, labels=labels)
 
 
 def draw_fields(
     screen: Screen,
     parameters: tuple[FormField, ...],
-    shown: Texts,
+    texts: Texts,
     changed: Callable[[str, Any], Any],
     *,
     prefix: str,
@@ -82,7 +82,7 @@ def draw_fields(
     for each in parameters:
         name = f"{prefix}-{each.name}"
         label, hint = labels.get(each.name, (each.name.replace("_", " ").capitalize(), ""))
-        error, now = screen.errors.get(name), shown.get(each.name, "")
+        error, now = screen.errors.get(name), texts.get(each.name, "")
         set_to = screen.on(lambda value, key=each.name: changed(key, value), at=name)
         if each.form == "flag":
             parts.tick(label, now is True, set_to, name=name, hint=hint, error=error)
@@ -121,12 +121,12 @@ def _ticks(
     chosen = tuple(now or ())
     with parts.tag("fieldset", id=name, tabindex="-1"):
         parts.tag("legend", label)
-        for place, column in enumerate(parameter.choices):
+        for index, column in enumerate(parameter.choices):
             parts.tick(
                 Own(column),
                 column in chosen,
                 lambda on, column=column: set_to(lambda now: tick_column(parameter.choices, now, column, on=on)),
-                name=f"{name}-{place}",
+                name=f"{name}-{index}",
             )
         if not parameter.choices:
             parts.say("There is no column for it.", kind="hint")
@@ -157,12 +157,12 @@ def _sets(
         for index, chosen in enumerate((*sets, ())):
             with parts.tag("fieldset", classes="set"):
                 parts.tag("legend", f"Set {index + 1}" if chosen else "Another set" if sets else "A set")
-                for place, column in enumerate(columns):
+                for position, column in enumerate(columns):
 
                     def take(on: bool, index: int = index, column: str = column) -> Any:
                         return set_to(lambda now: tick_in_set(columns, now, index, column, on=on))
 
-                    parts.tick(Own(column), column in chosen, take, name=f"{name}-{index}-{place}")
+                    parts.tick(Own(column), column in chosen, take, name=f"{name}-{index}-{position}")
         if error:
             parts.problem(error, at=name)
 
@@ -191,7 +191,7 @@ def tick_in_set(
 
 
 def build_draft(screen: Screen, kind: type[T], draft: Texts, schema: Schema, *, prefix: str) -> T | None:
-    """Return what a whole form spells, None where an error stands at one of its fields now."""
+    """Build a value from a whole form, None if a field has an error."""
     try:
         return build_value(kind, draft, schema=schema)
     except FieldError as error:

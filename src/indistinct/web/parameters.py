@@ -12,7 +12,7 @@ from indistinct.machine.arguments import is_required, required_fields
 from indistinct.metrics import METRICS
 from indistinct.recoding.columns import NumericForms
 from indistinct.schema import Schema
-from indistinct.spelling import parse_field, spell_value
+from indistinct.text_form import parse_field, spell_value
 from indistinct.web.worker import TaskError
 
 T = TypeVar("T")
@@ -55,11 +55,12 @@ def form_fields(kind: type[Any], schema: Schema) -> tuple[FormField, ...]:
     ['choice', 'number']
     """
     hints = get_type_hints(kind)
-    found = (_parameter(each, hints[each.name], schema) for each in fields(kind))
-    return tuple(each for each in found if each is not None)
+    parameters = (_parameter(each, hints[each.name], schema) for each in fields(kind))
+    return tuple(each for each in parameters if each is not None)
 
 
 def _parameter(field: Field[Any], hint: Any, schema: Schema) -> FormField | None:
+    """Describe the form field of a parameter, None if it has none."""
     kind, needed = _without_none(hint), is_required(field)
     if kind is NumericForms:
         return FormField(field.name, "choice", NumericForms.choices, needed)
@@ -96,7 +97,7 @@ def _without_none(hint: Any) -> Any:
 
 
 def default_texts(kind: Any) -> dict[str, Any]:
-    """Return what the fields of a model or an algorithm show before anything is decided, as far as it has defaults.
+    """Return the default texts of the fields of a model or an algorithm.
 
     >>> from indistinct.models import TCloseness
     >>> default_texts(TCloseness)
@@ -106,7 +107,7 @@ def default_texts(kind: Any) -> dict[str, Any]:
 
 
 def texts_of(value: Any) -> dict[str, Any]:
-    """Return what the fields of a model or an algorithm show.
+    """Return the texts of the fields of a model or an algorithm.
 
     >>> from indistinct.models import TCloseness
     >>> texts_of(TCloseness("disease", t=0.2))
@@ -116,6 +117,7 @@ def texts_of(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any, name: str) -> Any:
+    """Return the text of a parameter's value as its field shows it."""
     if isinstance(value, bool) or (isinstance(value, tuple) and name in (*SEVERAL_COLUMNS, SETS)):
         return value
     if value is None:
@@ -128,7 +130,7 @@ def _text(value: Any, name: str) -> Any:
 
 
 def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
-    """Return what fields hold when one is written into; naming sets empties their number, and the other way round.
+    """Return the texts after one field was changed; sets and their size replace each other.
 
     What is written may be a function of what the field holds.
 
@@ -145,22 +147,22 @@ def write_text(texts: Texts, name: str, text: Any) -> dict[str, Any]:
 
 
 def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None) -> T:
-    """Return the model or the algorithm that fields spell; raise `FieldError` for the first that cannot be.
+    """Build a model or an algorithm from fields; raise `FieldError` for the first invalid one.
 
     What no field shows is taken from `kept`.
     """
     given: dict[str, Any] = {}
-    shown = {each.name: each for each in form_fields(kind, schema)}
+    parameters = {each.name: each for each in form_fields(kind, schema)}
     for each in fields(kind):  # type: ignore[arg-type]  # what is registered is a dataclass
-        if each.name not in shown:
+        if each.name not in parameters:
             if kept is not None:
                 given[each.name] = getattr(kept, each.name)
         elif each.name in texts:
-            value = _value(kind, shown[each.name], texts[each.name])
+            value = _value(kind, parameters[each.name], texts[each.name])
             if value is not MISSING:
                 given[each.name] = value
-        elif shown[each.name].needed:
-            _value(kind, shown[each.name], "")
+        elif parameters[each.name].needed:
+            _value(kind, parameters[each.name], "")
     try:
         return kind(**given)
     except ParameterError as error:
@@ -168,7 +170,7 @@ def build_value(kind: type[T], texts: Texts, *, schema: Schema, kept: Any = None
 
 
 def _value(kind: type[Any], parameter: FormField, text: Any) -> Any:
-    """Return what a field spells; MISSING where it is empty and need not be given."""
+    """Parse the text of a field; MISSING if it is empty and optional."""
     if isinstance(text, bool):
         return text
     if parameter.form == "columns":
@@ -190,7 +192,7 @@ def _value(kind: type[Any], parameter: FormField, text: Any) -> Any:
 
 
 def _field_error(error: ParameterError, name: str = "") -> FieldError:
-    """Return an error at the field that it is about, which says already whose parameter that is.
+    """Convert a parameter error to one shown at its field, which already names the parameter.
 
     >>> _field_error(ParameterError.of("KAnonymity", "k", "must be at least 1; got 0")).message
     'k must be at least 1; got 0'

@@ -35,7 +35,7 @@ def tag(name: str, text: str = "", *, classes: str = "", **attributes: Any) -> E
 
 
 def html(markup: str, *, name: str = "div", classes: str = "") -> Element:
-    """Return an element with markup that this library made, in which every text is escaped."""
+    """Return an element with markup made by this library, in which all texts are escaped."""
     element = ui.html(markup, sanitize=False, tag=name)
     return element.classes(classes) if classes else element
 
@@ -60,7 +60,7 @@ def notice(text: str, *, kind: str = "", hint: str | None = None) -> Element:
 
 
 def problem(error: TaskError, *, at: str | None = None) -> Element:
-    """Return what went wrong, and what to do; `at` is the field that it is about."""
+    """Draw an error with its hint; `at` is the field it belongs to."""
     box = notice(error.message, kind="bad", hint=error.hint)
     if at:
         box.props["id"] = f"{at}-error"
@@ -150,15 +150,15 @@ def choice(
     error: TaskError | None = None,
     hidden_label: bool = False,
 ) -> Element:
-    """Return a labelled list of which one is chosen; `options` are values with what is shown for them.
+    """Draw a labelled list to choose one of; `options` maps values to labels.
 
     Where that is a mapping again, it is a group of options with its name. Values alone are names, which stay.
     """
-    shown = options if isinstance(options, Mapping) else {each: Own(each) for each in options}
+    labels = options if isinstance(options, Mapping) else {each: Own(each) for each in options}
     with tag("div", classes="field"):
         tag("label", label, for_=name, classes="unseen" if hidden_label else "")
         with tag("select", id=name, value=value, **_aria_of(name, hint, error)) as box:
-            for key, text in shown.items():
+            for key, text in labels.items():
                 if isinstance(text, Mapping):
                     with tag("optgroup", label=key):
                         for inner, option in text.items():
@@ -269,8 +269,8 @@ def picture(svg: str, *, caption: str = "", values: bool = False) -> Element:
 
 def document_picture(block: Picture, *, name: str) -> Element:
     """Return a picture of a document, with its caption; `name` is unique in the page."""
-    said = replace(block, text=translate(block.text))
-    return picture(inline_svg(said, name=name), caption=block.caption)
+    translated = replace(block, text=translate(block.text))
+    return picture(inline_svg(translated, name=name), caption=block.caption)
 
 
 def code(text: str, *, label: str, name: str) -> Element:
@@ -284,7 +284,7 @@ def code(text: str, *, label: str, name: str) -> Element:
 
 
 def details(summary: str, opened: MutableMapping[str, Any], *, name: str, start: bool = False) -> Element:
-    """Return a part that can be opened; `opened` remembers under its name whether it is, when all is drawn anew."""
+    """Draw a section that can be opened; `opened` keeps its state under `name` when the page is redrawn."""
     box = tag("details", id=name, open=bool(opened.get(name, start)))
     box.on("toggle", lambda event: opened.__setitem__(name, event.args), js_handler="(e) => emit(e.target.open)")
     with box:

@@ -44,7 +44,7 @@ def pickable(markup: str, on_pick: Callable[[str], Any], *, name: str, classes: 
 
 
 def lattice(svg: str, on_pick: Callable[[str], Any], *, name: str) -> Element:
-    """Return the picture of a lattice; `on_pick` gets the node whose box is clicked. Lists serve the keyboard."""
+    """Draw a lattice; `on_pick` gets the clicked node. Lists offer the same to keyboards."""
     with parts.tag("figure", classes="picture") as figure:
         element = parts.html(shown_drawing(svg[svg.index("<svg") :].strip()), classes="wide")
         element.props["id"] = name
@@ -82,11 +82,11 @@ def fold_set(text: str) -> Entry:
     >>> fold_set("a → {a, b}"), fold_set("a → {a, b, c, d, e}").text
     ('a → {a, b}', 'a → 5 values')
     """
-    found = SET.search(text)
-    members = None if found is None else written_members(found[0])
-    if found is None or members is None or len(members) <= MAX_MEMBERS:
+    match = SET.search(text)
+    members = None if match is None else written_members(match[0])
+    if match is None or members is None or len(members) <= MAX_MEMBERS:
         return Own(text)
-    return Folded(f"{text[: found.start()]}{len(members):,} values", found[0])
+    return Folded(f"{text[: match.start()]}{len(members):,} values", match[0])
 
 
 def table_html(
@@ -98,7 +98,7 @@ def table_html(
     marked: Iterable[int] = (),
     above: Sequence[tuple[str, int]] = (),
 ) -> str:
-    """Return a table whose cells may be buttons; `above` are headings over several columns, `marked` are rows.
+    """Return a table in HTML whose cells may be buttons; `above` are column groups, `marked` rows are highlighted.
 
     >>> "marked" in table_html("Ages", ["age"], [["1"], ["2"]], marked=[1])
     True
@@ -108,13 +108,13 @@ def table_html(
     head = "".join(f'<th scope="col"{k}>{_say(name)}</th>' for name, k in zip(headings, kinds, strict=True))
     over = "".join(f'<th scope="colgroup" colspan="{span}">{_say(name)}</th>' for name, span in above)
     body = "".join(
-        f"<tr{' class=marked' if place in shades else ''}>"
+        f"<tr{' class=marked' if index in shades else ''}>"
         + "".join(
             _cell(entry, kind, tag="td" if column else "th")
             for column, (entry, kind) in enumerate(zip(row, kinds, strict=True))
         )
         + "</tr>"
-        for place, row in enumerate(rows)
+        for index, row in enumerate(rows)
     )
     lines = f"<tr>{over}</tr><tr>{head}</tr>" if over else f"<tr>{head}</tr>"
     return (
@@ -129,6 +129,7 @@ def _say(text: str) -> str:
 
 
 def _cell(entry: Entry, kind: str, *, tag: str) -> str:
+    """Return a cell of a table as HTML."""
     scope = ' scope="row"' if tag == "th" else ""
     if isinstance(entry, str):
         return f"<{tag}{scope}{kind}>{_say(entry)}</{tag}>"
@@ -143,7 +144,7 @@ def _cell(entry: Entry, kind: str, *, tag: str) -> str:
 
 
 def pages(screen: Screen, name: str, *, of: int, step: int, what: str = "Rows") -> None:
-    """Draw where a page of a long table stands, and buttons to others; `screen.choices[name]` is its first place."""
+    """Draw the position in a long table with buttons to other pages; `screen.choices[name]` is the first row."""
     first = first_of(screen, name, of=of, step=step)
     if of <= step:
         return

@@ -14,7 +14,7 @@ UPLOADED = "uploaded"
 
 
 def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | None:
-    """Return what is saved of a session: None where nothing is open, or where its policy could not be read again.
+    """Return what is saved of a session; None without a job, or if its policy could not be read again.
 
     Paths start at `base`, or at the folder of the table.
     """
@@ -31,7 +31,7 @@ def job_of_session(session: Session, *, base: Path | None = None) -> SavedJob | 
 
 
 def _job_of_tables(session: Session, *, base: Path | None) -> SavedJob | None:
-    """Return what is saved of a job on several tables, once it is said how much is known of each."""
+    """Return what is saved of a job on several tables, once all questions about known rows are answered."""
     job = session.require_tables()
     if job.open_questions:
         return None
@@ -67,7 +67,7 @@ def project_file(session: Session) -> tuple[str, bytes]:
 
 
 def lay_out(session: Session, job: SavedJob, rows: Path | None = None) -> Path:
-    """Put a saved job where uploads lie, as if its policy and its table were uploaded; return the policy."""
+    """Copy a saved job to the folder of uploads, as if it had been uploaded; return the path of its policy."""
     folder = session.folder / UPLOADED
     for each in (folder, folder / "policy", folder / "table"):
         each.mkdir(mode=0o700, exist_ok=True)

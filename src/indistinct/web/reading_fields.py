@@ -20,16 +20,16 @@ Texts = Mapping[str, Any]
 
 
 def texts_of(reading: Reading) -> dict[str, Any]:
-    """Return what fields show of a reading; nothing where nothing is declared.
+    """Return the texts of the fields of reading options; empty where nothing is declared.
 
     >>> texts_of(declare(missing=["", "-99"], decimal=","))["missing"]
     '-99'
     """
     options = to_options(reading)
-    shown: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
+    texts: dict[str, Any] = {key: options.get(key, "") for key in KEYS}
     for key in LISTS:
-        shown[key] = _lines(options.get(key))
-    return {**shown, **{key: bool(shown[key]) for key in TRUTHS}, **{key: str(shown[key]) for key in NUMBERS}}
+        texts[key] = _lines(options.get(key))
+    return {**texts, **{key: bool(texts[key]) for key in TRUTHS}, **{key: str(texts[key]) for key in NUMBERS}}
 
 
 def reading_of(texts: Texts, columns: Collection[str] = ()) -> Reading:
@@ -50,24 +50,25 @@ def find_changes(before: Reading, after: Reading) -> list[str]:
 
 
 def _parse_field(key: str, given: Any, columns: Collection[str]) -> Declarations:
-    found: Any
+    """Parse the text of a field to reading options."""
+    value: Any
     if key in TRUTHS:
-        found = bool(given)
+        value = bool(given)
     elif SETTINGS[key].kind is WHOLE:
-        found = _whole_number(key, str(given or "").strip())
+        value = _whole_number(key, str(given or "").strip())
     elif key not in LISTS:
-        found = given or None
+        value = given or None
     elif SETTINGS[key].kind is COLUMNS:
-        found = [line.strip() for line in str(given or "").splitlines() if line.strip()]
+        value = [line.strip() for line in str(given or "").splitlines() if line.strip()]
     else:
-        found = _by_column(str(given or ""), columns)
+        value = _by_column(str(given or ""), columns)
         if key == "missing":
-            found[EVERY] = ["", *found.get(EVERY, [])]
+            value[EVERY] = ["", *value.get(EVERY, [])]
         elif key == "types":
-            if EVERY in found:
+            if EVERY in value:
                 raise ParameterError("a type is one of a column", hint="write column = type, such as zipcode = text")
-            found = {name: each[0] for name, each in found.items()}
-    return {key: found}  # type: ignore[misc]
+            value = {name: each[0] for name, each in value.items()}
+    return {key: value}  # type: ignore[misc]
 
 
 def _whole_number(key: str, text: str) -> int | None:
@@ -80,28 +81,29 @@ def _whole_number(key: str, text: str) -> int | None:
 
 
 def _by_column(text: str, columns: Collection[str]) -> dict[str, list[str]]:
-    r"""Return what lines say of single columns, and of all of them.
+    r"""Parse lines such as `age = 99` by column; lines without a column are for all columns.
 
     >>> _by_column("-99\nage = 999", ["age"])
     {'*': ['-99'], 'age': ['999']}
     """
     parted: dict[str, list[str]] = {}
     for line in filter(str.strip, text.splitlines()):
-        name, said = _split_line(line, columns)
-        parted.setdefault(name, []).append(said)
+        name, value = _split_line(line, columns)
+        parted.setdefault(name, []).append(value)
     return parted
 
 
 def _split_line(line: str, columns: Collection[str]) -> tuple[str, str]:
-    """Return the column that a line is about, whose name may have an equals sign in it, and what it says."""
-    for place, letter in enumerate(line):
-        if letter == "=" and line[:place].strip() in (*columns, EVERY):
-            return line[:place].strip(), line[place + 1 :].strip()
+    """Split a line into column and value; the name of a column may contain an equals sign."""
+    for index, letter in enumerate(line):
+        if letter == "=" and line[:index].strip() in (*columns, EVERY):
+            return line[:index].strip(), line[index + 1 :].strip()
     column, equals, rest = line.partition("=")
     return (column.strip(), rest.strip()) if equals and column.strip() else (EVERY, line.strip())
 
 
 def _lines(given: Any) -> str:
+    """Write values by column as lines of a field."""
     if isinstance(given, Mapping):
         everywhere = _lines(given.get(EVERY))
         own = [f"{name} = {text}" for name, each in given.items() if name != EVERY for text in _as_list(each)]

@@ -63,35 +63,37 @@ class Shelf:
         """Save a job under its key, with a copy of its table where one is given; a copy that is not wanted goes."""
         if self._folder is None:
             return
-        place = self._folder / key
-        for each in (self._folder, place):
+        folder = self._folder / key
+        for each in (self._folder, folder):
             each.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, text in _texts(job).items():
-            _write_private(place / name, text.encode())
+            _write_private(folder / name, text.encode())
         if rows is None:
-            shutil.rmtree(place / ROWS, ignore_errors=True)
+            shutil.rmtree(folder / ROWS, ignore_errors=True)
         else:
-            _copy_rows(rows, place / ROWS)
+            _copy_rows(rows, folder / ROWS)
         for old in self.entries()[MAX_SAVED_JOBS:]:
             self.remove(old.key)
 
     def entries(self) -> list[ShelfEntry]:
-        """Return what is saved, the newest first; what cannot be read is left out."""
-        found = []
-        for place in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
+        """Return the saved jobs, the newest first; unreadable ones are skipped."""
+        shelf_entries = []
+        for index in self._folder.glob("*") if self._folder is not None and self._folder.is_dir() else ():
             try:
-                document = json.loads(_read_own(place / TOLD, most=LARGEST[TOLD]))
-                saved = (place / TOLD).stat().st_mtime
-                found.append(ShelfEntry(place.name, str(document["name"]), saved, any((place / ROWS).glob("*"))))
+                document = json.loads(_read_own(index / TOLD, most=LARGEST[TOLD]))
+                saved = (index / TOLD).stat().st_mtime
+                shelf_entries.append(
+                    ShelfEntry(index.name, str(document["name"]), saved, any((index / ROWS).glob("*")))
+                )
             except (OSError, ValueError, KeyError, TypeError, InputError):
                 continue
-        return sorted(found, key=lambda each: -each.saved)
+        return sorted(shelf_entries, key=lambda each: -each.saved)
 
     def take(self, key: str) -> tuple[SavedJob, Path | None]:
-        """Return a saved job, and where the copy of its table lies, if there is one."""
-        place = self._place_of(key)
-        texts = {name: _read_own(place / name, most=most).decode() for name, most in LARGEST.items()}
-        rows = next(iter(sorted((place / ROWS).glob("*"))), None)
+        """Return a saved job, and the path of the copy of its table, if there is one."""
+        folder = self._place_of(key)
+        texts = {name: _read_own(folder / name, most=most).decode() for name, most in LARGEST.items()}
+        rows = next(iter(sorted((folder / ROWS).glob("*"))), None)
         return _job_of(texts), rows
 
     def remove(self, key: str) -> None:
@@ -105,7 +107,7 @@ class Shelf:
 
 
 def usual_place() -> Path:
-    """Return where programs of this system keep what they need another day, of this user alone."""
+    """Return the folder where programs of this system keep the state of a user."""
     if os.name == "nt":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "indistinct" / "jobs"
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "indistinct" / "jobs"
@@ -129,7 +131,7 @@ def pack_job(job: SavedJob, *, rows: Path | None = None) -> bytes:
 
 def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | None]:
     """Return the job in a file; its rows, at most `most` bytes, are unpacked into a folder under their own name."""
-    wrong = InputError(f"{path.name} is no saved job of this page", hint=f"such a file ends in {SUFFIX}")
+    wrong = InputError(f"{path.name} is not a saved job of the web app", hint=f"such a file ends in {SUFFIX}")
     try:
         with zipfile.ZipFile(path) as archive:
             job = _job_of({name: _part(archive, name, most=limit).decode() for name, limit in LARGEST.items()})
@@ -144,20 +146,22 @@ def unpack_job(path: Path, *, into: Path, most: int) -> tuple[SavedJob, Path | N
 
 
 def _part(archive: zipfile.ZipFile, name: str, *, most: int) -> bytes:
-    """Return a part of an archive; one that inflates to more than it may is refused before it does."""
+    """Return a part of an archive; one that decompresses to more than it may is refused before it does."""
     with archive.open(name) as part:
-        found = part.read(most + 1)
-    if len(found) > most:
+        content = part.read(most + 1)
+    if len(content) > most:
         raise InputError("a part of this saved job is larger than it may be", hint="open its table and policy apart")
-    return found
+    return content
 
 
 def _texts(job: SavedJob) -> dict[str, str]:
+    """Return the files of a saved job."""
     document = {"format": FORMAT, "name": job.name, "told": dict(job.told)}
     return {POLICY: job.policy, TOLD: json.dumps(document, indent=1)}
 
 
 def _job_of(texts: Mapping[str, str]) -> SavedJob:
+    """Parse the texts of a saved job."""
     document = json.loads(texts[TOLD])
     wrong = not isinstance(document, dict) or document.get("format") != FORMAT
     if wrong or not isinstance(document.get("told"), dict):
@@ -166,14 +170,14 @@ def _job_of(texts: Mapping[str, str]) -> SavedJob:
 
 
 def _read_own(path: Path, *, most: int) -> bytes:
-    """Return what the page wrote itself, which lies outside of the folders that tables are read from."""
+    """Read a file that the web app wrote, outside of the folders that tables are read from."""
     if path.is_symlink() or path.stat().st_size > most:
-        raise InputError("this saved job was not written by the page", hint="remove it")
+        raise InputError("this saved job was not written by the web app", hint="remove it")
     return path.read_bytes()
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    """Write a file that its owner alone can read, whole or not at all."""
+    """Write a file atomically, readable by its owner alone."""
     part = path.with_name(f".{secrets.token_hex(4)}")
     handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -185,7 +189,7 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 def _copy_rows(source: Path, folder: Path) -> None:
-    """Copy a table into a folder of its own, unless it is there already."""
+    """Copy a table into a folder of its own unless an equal copy exists."""
     target, status = folder / source.name, source.stat()
     if target.is_file() and (target.stat().st_size, target.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns):
         return

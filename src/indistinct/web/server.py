@@ -106,6 +106,7 @@ def check_host(host: str) -> None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    """Open the socket of the server; raise if the port is taken."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -121,12 +122,14 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _end_with_terminal() -> None:
-    """Take the private folder away also when the window in which the server runs is closed."""
+    """Remove the private folder also when the terminal of the server is closed."""
     if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
 def _application(ready: Callable[[], None], sessions: Sessions) -> Any:
+    """Create the application, which prepares the steps and ends idle sessions."""
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI):  # type: ignore[no-untyped-def]
         ready()
@@ -173,7 +176,7 @@ def address_to_json(address: Address) -> str:
 
 
 def separate_sessions() -> None:
-    """Let the framework pass on only messages whose socket and page have the same session.
+    """Reject messages whose socket and page have different sessions.
 
     The framework takes from a message itself which page it is for. Names of pages cannot be guessed, and
     knowing one is of no use.
@@ -185,6 +188,8 @@ def separate_sessions() -> None:
 
 
 def _checked(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a handler of messages to reject pages of other sessions."""
+
     async def checked(sid: str, message: Any) -> Any:
         named = message.get("client_id") if isinstance(message, dict) else None
         environ = core.sio.get_environ(sid)
@@ -199,6 +204,8 @@ def _checked(name: str, handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _checked_connect(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap the handler of connections to reject pages of other sessions."""
+
     async def checked(sid: str, environ: dict[str, Any], *rest: Any) -> Any:
         named = parse_qs(environ.get("QUERY_STRING", "")).get("client_id", [None])[0]
         # The framework announces a forgotten page, and the browser reloads it.

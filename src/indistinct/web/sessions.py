@@ -79,7 +79,7 @@ class Settings:
 
 
 def job_of(policy: Policy | None) -> Policy | None:
-    """Return what a search rests on: a policy without statements of people, analyses, and where the release goes."""
+    """Return the part of a policy that a search depends on: without statements, analyses and output."""
     if policy is None:
         return None
     return replace(policy, about=Statement(), reasons={}, analysis=AnalysisPlan(), output=Output())
@@ -180,8 +180,8 @@ class Session:
         self._before: list[Before] = []
         self._found: dict[str, TaskResult] = {}
         self._refusals: dict[Any, tuple[Refusal, Any]] = {}
-        places = (settings.folder, folder)
-        self._workers = {QUICK: Worker(places, get_ready), LONG: Worker(places), BEHIND: Worker(places)}
+        folders = (settings.folder, folder)
+        self._workers = {QUICK: Worker(folders, get_ready), LONG: Worker(folders), BEHIND: Worker(folders)}
         self.background = Background(self._workers[BEHIND], self._keep_outcome, self.touch)
 
     def start(self) -> None:
@@ -193,7 +193,7 @@ class Session:
     def change(
         self, policy: Policy, *, seen: int | None = None, name: str | None = None, key: str | None = None
     ) -> None:
-        """Put a policy in place of the one before; `seen` is the version on which the change was based.
+        """Replace the policy; `seen` is the version on which the change was based.
 
         With a `key` it is the job of another table: the one before is saved, and this one under its own key.
         """
@@ -202,7 +202,7 @@ class Session:
     def change_tables(
         self, tables: TablesJob, *, seen: int | None = None, name: str | None = None, key: str | None = None
     ) -> None:
-        """Put a job on several tables in place of the one before, as `change` does."""
+        """Replace the job on several tables, as `change` does."""
         self._put(None, tables, seen=seen, name=name, key=key)
 
     def _put(
@@ -216,8 +216,8 @@ class Session:
             return
         if key is not None and key != self.key:
             self.save()
-        found = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
-        before = Before(self.policy, self.tables, self.name, found, self.key, decided=self.decided)
+        results = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
+        before = Before(self.policy, self.tables, self.name, results, self.key, decided=self.decided)
         self._before = [*self._before[-REMEMBERED + 1 :], before]
         self.decided = key is None
         self.key = key or self.key
@@ -251,7 +251,7 @@ class Session:
         )
 
     def undo(self) -> None:
-        """Take the last change back; first what was typed last and could not be taken."""
+        """Undo the last change; an invalid text in a field counts as one."""
         if self.refusals():
             self._refusals.popitem()
             self.touch()
@@ -263,22 +263,24 @@ class Session:
                 for name in SAVED:
                     self._found.pop(name, None)
                 self._found |= {name: each for name, each in before.found.items() if name in SAVED}
-            self.policy, self.tables, found = before.policy, before.tables, before.found
+            self.policy, self.tables, results = before.policy, before.tables, before.found
             self.name, self.decided = before.name, before.decided
-            kept = {name: each for name, each in found.items() if name not in SAVED}
-            self._found |= {name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(found)}
+            kept = {name: each for name, each in results.items() if name not in SAVED}
+            self._found |= {
+                name: each for name, each in kept.items() if name not in OUTCOMES or self._is_there(results)
+            }
             self._forget_failure()
             self.touch()
             self.save_soon()
 
-    def _is_there(self, found: dict[str, TaskResult]) -> bool:
+    def _is_there(self, results: dict[str, TaskResult]) -> bool:
         """Return whether the files of a release are still there."""
-        return "release" in found and bool(found["release"].value["files"]["table"].is_file())
+        return "release" in results and bool(results["release"].value["files"]["table"].is_file())
 
     def kept_releases(self) -> set[Path]:
         """Return the folders of the releases that can be restored: the current one, and some earlier ones."""
-        found = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
-        return {each["release"].value["files"]["table"].parent for each in found if "release" in each}
+        results = [self._found, *(each.found for each in self._before[-KEPT_RELEASES:])]
+        return {each["release"].value["files"]["table"].parent for each in results if "release" in each}
 
     def _forget_failure(self) -> None:
         """Forget how the last task failed: what it failed for was changed."""
@@ -286,7 +288,7 @@ class Session:
             self.work = None
 
     def touch(self) -> None:
-        """Say that there is something new to see."""
+        """Increase the version, so that tabs redraw."""
         self.version += 1
 
     def save_soon(self) -> None:
@@ -331,12 +333,12 @@ class Session:
         self.touch()
 
     def refusal(self, key: Any) -> Refusal | None:
-        """Return what a field could not take, None where it stands as it was taken."""
+        """Return the invalid text of a field with its error, None if the field is valid."""
         self._settle()
         return self._refusals[key][0] if key in self._refusals else None
 
     def refusals(self, action: str = "") -> list[Refusal]:
-        """Return what no field of the job could take; of an action, what its own fields could not take, too."""
+        """Return the invalid fields of the job, and those of an action."""
         self._settle()
         return [each for each, _ in self._refusals.values() if each.action in ("", action)]
 
@@ -351,7 +353,7 @@ class Session:
         self.touch()
 
     def require_valid(self, action: str = "") -> None:
-        """Raise where a field holds something that it could not take: nothing runs by what stood in it before."""
+        """Raise if a field is invalid, so that nothing runs with its old value."""
         left = self.refusals(action)
         if left:
             raise TaskError(f"{left[0].label} is not valid: {left[0].error.message}", hint=IN_THE_WAY)
@@ -368,7 +370,7 @@ class Session:
     # What was found
 
     def keep(self, name: str, value: Any, *, rests_on: Any = None) -> None:
-        """Keep what was found under a name, with what it rests on."""
+        """Store a result under a name with the inputs it depends on."""
         self._found[name] = TaskResult(rests_on, value)
         self.touch()
         if name in SAVED:
@@ -378,7 +380,7 @@ class Session:
         self.keep(chore.name, value, rests_on=chore.rests_on)
 
     def result(self, name: str) -> Any:
-        """Return what was found under a name, None if nothing was."""
+        """Return the result stored under a name, None if there is none."""
         return self._found[name].value if name in self._found else None
 
     def rests_on(self, name: str) -> Any:
@@ -386,7 +388,7 @@ class Session:
         return self._found[name].rests_on if name in self._found else None
 
     def is_fresh(self, name: str, rests_on: Any) -> bool:
-        """Return whether what was found under a name still rests on the same."""
+        """Return whether a stored result still has the same inputs."""
         return name in self._found and bool(self._found[name].rests_on == rests_on)
 
     def forget(self, *names: str) -> None:
@@ -398,7 +400,7 @@ class Session:
     # Work
 
     async def ask(self, task: Task, *arguments: Any, **options: Any) -> Any:
-        """Return what a quick task answers."""
+        """Run a quick task and return its result."""
         return await self._workers[QUICK].run(task, *arguments, **options)
 
     def begin(
@@ -431,8 +433,8 @@ class Session:
                     raise StoppedError
                 worker = self._workers[LONG]
                 run_it = worker.run_politely if polite else worker.run
-                found = await run_it(task, *arguments, **(options or {}))
-                more = then(found)
+                result = await run_it(task, *arguments, **(options or {}))
+                more = then(result)
                 if inspect.isawaitable(more):
                     await more
             except Exception as error:  # noqa: BLE001 (it is shown, without what it may quote)
@@ -525,6 +527,7 @@ class Sessions:
                 self._end(secret)
 
     def _end(self, secret: str) -> None:
+        """Save a session and end it."""
         session = self._by_secret.pop(secret)
         session.save()
         session.close()

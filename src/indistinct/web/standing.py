@@ -9,7 +9,7 @@ from indistinct.evaluation.verdict import AttackFigures, Verdict, verdict_of
 from indistinct.figures import number, percent
 from indistinct.frequencies.structure import structure_of
 from indistinct.models import Model
-from indistinct.spelling import arguments_of
+from indistinct.text_form import arguments_of
 from indistinct.web.sessions import Session, job_of
 from indistinct.web.tables_standing import ABSENT, CHANGED_SINCE, NOT_VALID, standing_of_tables
 
@@ -74,12 +74,12 @@ TONES = {"good": "good", "bad": "bad", "warning": "", "checking": ""}
 
 
 def identity_of(made: Any) -> str:
-    """Return what tells the file of a release from all others."""
+    """Return the digest that identifies the file of a release."""
     return str(made["certificate"]["output_digest"])
 
 
 def risk_choices(session: Session) -> dict[str, Any]:
-    """Return what a steward chose about risk: a population, which attacks, for how long, and what an attacker has."""
+    """Return the steward's choices about risk: population, attacks, time limit and the attacker's files."""
     first: dict[str, Any] = {"population_size": "", "attacks": None, "longer": False, "beside": {}}
     return first | (session.result(RISK_CHOICES) or {})
 
@@ -90,12 +90,12 @@ def choose_about_risk(session: Session, **changed: Any) -> None:
 
 
 def key_of_risk(session: Session, made: Any) -> Any:
-    """Return what an assessment rests on."""
+    """Return the key of an assessment: it is outdated when it changes."""
     return identity_of(made), risk_choices(session)["population_size"]
 
 
 def key_of_attacks(session: Session, made: Any) -> Any:
-    """Return what attacks rest on."""
+    """Return the key of attacks: they are outdated when it changes."""
     chosen = risk_choices(session)
     return identity_of(made), chosen["attacks"], chosen["longer"], dict(chosen["beside"])
 
@@ -140,7 +140,7 @@ def _figures_of_release(made: Mapping[str, Any], asked: tuple[str, str, str], ki
 
 
 def _people(some: int | None, of: int | None, kind: str) -> Told:
-    """Return how many people there are, where a column tells them apart."""
+    """Return the number of people, if there is a person ID."""
     return [] if some is None else [("people", _of(some, of), kind)]
 
 
@@ -149,7 +149,7 @@ def _kind(made: Mapping[str, Any]) -> str:
 
 
 def k_asked(models: tuple[Model, ...]) -> int | None:
-    """Return the smallest group that models ask for by name; None where none does, as where sets of columns are.
+    """Return the largest k of the models, None if none has such a parameter.
 
     >>> from indistinct.models import DistinctLDiversity, KAnonymity
     >>> k_asked((KAnonymity(5), DistinctLDiversity("disease", l=3))), k_asked((DistinctLDiversity("disease", l=3),))
@@ -161,8 +161,8 @@ def k_asked(models: tuple[Model, ...]) -> int | None:
 
 def _link_risk(made: Mapping[str, Any]) -> float | None:
     """Return the largest probability with which a person is linked to a sensitive value."""
-    found = [each["achieved"].get("p") for each in made["models"]]
-    return max((each for each in found if each is not None), default=None)
+    chances = [each["achieved"].get("p") for each in made["models"]]
+    return max((each for each in chances if each is not None), default=None)
 
 
 def _of(some: int | None, everybody: int | None) -> str:

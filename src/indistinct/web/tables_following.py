@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from indistinct.budget import NO_BUDGET
 from indistinct.linked.declared import LinkedPolicy
 from indistinct.linked.guarantee import LinkedAnonymity
+from indistinct.suppression_limit import NO_BUDGET
 from indistinct.web.as_code import tables_policy_text
 from indistinct.web.background import Chore, remove_other_folders
 from indistinct.web.sessions import Session
@@ -22,7 +22,7 @@ SAY_IT = "choose it for each table in the step Privacy"
 
 
 def key_of_known_rows(policy: LinkedPolicy) -> LinkedPolicy:
-    """Return what the risk of the originals rests on: tables, roles and k, and no other choice."""
+    """Return the part of a policy that the risk of the originals depends on: tables, roles and k."""
     tables = tuple(
         replace(
             each,
@@ -37,23 +37,23 @@ def key_of_known_rows(policy: LinkedPolicy) -> LinkedPolicy:
 
 
 def chores_for_tables(session: Session) -> list[Chore]:
-    """Return what follows from a job on several tables: the risk of the originals, and of its release."""
+    """Return the chores of a job on several tables: the risk of the originals, and of the release."""
     job, made = session.tables, fresh_tables(session)
     if job is None:
         return []
     rows = sum(each["rows"] for each in (session.result(LOOK) or {}).values())
     about = key_of_known_rows(job.policy)
-    found = [Chore(KNOWN_ROWS, "Risk by known rows", about, assess_known_rows, (about,), seconds=2 + rows / 50_000)]
+    chores = [Chore(KNOWN_ROWS, "Risk by known rows", about, assess_known_rows, (about,), seconds=2 + rows / 50_000)]
     if made is not None:
         arguments = (job.policy, made["folder"], tables_policy_text(job.policy, session.folder))
-        found.append(
+        chores.append(
             Chore(JUDGED, "Risk and report", made["folder"], judge_tables, arguments, seconds=4 + rows / 20_000)
         )
-    return found
+    return chores
 
 
 def follow_tables(session: Session) -> None:
-    """Begin what follows from the job as it stands, and is not there yet."""
+    """Start the chores that follow from the current job and are not done yet."""
     session.background.want([each for each in chores_for_tables(session) if not is_done(session, each)])
 
 
@@ -63,7 +63,7 @@ def is_done(session: Session, chore: Chore) -> bool:
 
 
 def begin_tables_search(session: Session) -> None:
-    """Begin to publish several tables by the job as it stands."""
+    """Start publishing several tables by the current job."""
     job = session.require_tables()
     if job.open_questions:
         raise TaskError(NOT_SAID, hint=SAY_IT)

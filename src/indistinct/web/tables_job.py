@@ -30,24 +30,24 @@ class TablesJob:
 
     @property
     def open_questions(self) -> tuple[str, ...]:
-        """Return the tables and list columns of which it is not said yet how many rows an attacker may know."""
+        """Return the tables and list columns without an answer on how many rows an attacker may know."""
         return tuple(name for name in known_rows(self.policy) if name not in self.chosen)
 
     @property
     def source(self) -> tuple[Path, ...]:
-        """Return where the tables lie."""
+        """Return the paths of the tables."""
         return tuple(self.policy.locate(table.path or Path(table.name)) for table in self.policy.tables)
 
 
 def known_rows(policy: LinkedPolicy) -> dict[str, Known]:
     """Return how many rows an attacker may know, of each table and list column for which that matters."""
-    found: dict[str, Known] = {each.name: each.knows or 0 for each in policy.events if each.is_counted}
+    known: dict[str, Known] = {each.name: each.knows or 0 for each in policy.events if each.is_counted}
     people = policy.people
-    return found | {list_name(people.name, each.column): each.knows for each in people.lists}
+    return known | {list_name(people.name, each.column): each.knows for each in people.lists}
 
 
 def role_of(table: LinkedTable, column: str) -> str:
-    """Return the role of a column: one of a table alone, or a time, a list, or a date of birth or death."""
+    """Return the role of a column, including times, lists, and dates of birth or death."""
     if table.time is not None and table.time.column == column:
         return UNKNOWN_TIME if table.time.unknown else TIME
     if any(each.column == column for each in table.lists):
@@ -64,7 +64,7 @@ def columns_of(table: LinkedTable) -> tuple[str, ...]:
 def with_column_role(
     job: TablesJob, table_name: str, column: str, role: str, *, hierarchy: Hierarchy | None = None
 ) -> TablesJob:
-    """Return a job in which a column has another role; `hierarchy` is used where the role goes with one."""
+    """Change the role of a column; `hierarchy` is used where the role has one."""
     table = job.policy.table(table_name)
     roles = {name: str(table.schema.role(name)) for name in table.schema.columns if name != column}
     tells = {name: each for name, each in table.tells.items() if name != column}
@@ -110,17 +110,17 @@ def _with_table(job: TablesJob, changed: LinkedTable, *, times: TimeRules | None
 
 
 def _forget_settled(job: TablesJob) -> TablesJob:
-    """Return a job that remembers only choices about tables that still ask for one."""
+    """Forget answers about tables that no longer need one."""
     return replace(job, chosen=job.chosen & set(known_rows(job.policy)))
 
 
 def with_person(job: TablesJob, table_name: str, column: str) -> TablesJob:
-    """Return a job in which another column of a table is the person ID; the one before is dropped."""
+    """Make another column the person ID of a table; the previous one is dropped."""
     table = job.policy.table(table_name)
     if column == table.person:
         return job
     if column not in table.schema.columns:
-        raise ParameterError("a time or a list is no person ID", hint="choose another column")
+        raise ParameterError("a time or a list is not a person ID", hint="choose another column")
     roles = {name: str(table.schema.role(name)) for name in table.schema.columns}
     roles |= {table.person: str(Role.IDENTIFIER), column: str(Role.PERSON)}
     hierarchies = {name: each for name, each in table.hierarchies.items() if name != column}
@@ -149,7 +149,7 @@ def with_known(job: TablesJob, name: str, known: Known) -> TablesJob:
 
 
 def with_separator(job: TablesJob, column: str, separator: str) -> TablesJob:
-    """Return a job in which the values of a list column are parted by another text."""
+    """Change the separator of a list column."""
     if not separator:
         raise ParameterError("a list needs a separator", hint="for example | or ;")
     people = job.policy.people
@@ -158,7 +158,7 @@ def with_separator(job: TablesJob, column: str, separator: str) -> TablesJob:
 
 
 def with_window(job: TablesJob, first: date, last: date) -> TablesJob:
-    """Return a job whose times lie in other days, the same for all tables."""
+    """Change the window of days of all tables."""
     if job.policy.time is None:
         raise ParameterError(NO_TIME, hint=GIVE_TIME)
     windows = dict.fromkeys(job.policy.time.windows, (first, last))
@@ -166,7 +166,7 @@ def with_window(job: TablesJob, first: date, last: date) -> TablesJob:
 
 
 def with_calendar(job: TablesJob, *, anchor: str | None = None, unit: Unit | None = None) -> TablesJob:
-    """Return a job whose times are counted since another date, or in another unit, with the levels of that unit."""
+    """Change the anchor of times or their unit, with the levels of that unit."""
     rules = job.policy.time
     if rules is None:
         raise ParameterError(NO_TIME, hint=GIVE_TIME)

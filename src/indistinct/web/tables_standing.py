@@ -24,7 +24,7 @@ def fresh_tables(session: Session) -> Any:
 
 
 def judged_tables(session: Session, made: Any) -> Any:
-    """Return what was judged of a release, None where that is not there yet."""
+    """Return the judgement of a release, None if it is not there yet."""
     return session.result(JUDGED) if session.is_fresh(JUDGED, made["folder"]) else None
 
 
@@ -53,7 +53,7 @@ def standing_of_tables(session: Session) -> list[tuple[str, str, str]]:
         return [*first, ("violations", ABSENT, ""), *refused]
     old = "" if fresh_tables(session) is not None and not refused else "old"
     verdict, certificate = verdict_on_tables(session, made), made["certificate"]
-    found = [
+    figures = [
         ("tables", str(len(certificate["tables"])), old),
         ("people", number(certificate["people"]), old),
         first[2],
@@ -63,4 +63,4 @@ def standing_of_tables(session: Session) -> list[tuple[str, str, str]]:
         ("verdict", verdict.sentence, old or ("bad" if verdict.tone == "bad" else "")),
     ]
     changed = [("", CHANGED_SINCE, "old")] if fresh_tables(session) is None else []
-    return [*found, *changed, *refused]
+    return [*figures, *changed, *refused]

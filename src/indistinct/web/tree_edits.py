@@ -57,10 +57,10 @@ def groups_of(rows: Rows, level: int) -> tuple[Group, ...]:
     >>> groups_of((("flu", "infection", "*"), ("ulcer", "ulcer", "*")), 1)
     (Group(label='infection', members=('flu',)), Group(label='ulcer', members=('ulcer',)))
     """
-    found: dict[str, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for row in rows:
-        found.setdefault(row[level], {})[row[level - 1]] = None
-    return tuple(Group(label, tuple(members)) for label, members in found.items())
+        groups.setdefault(row[level], {})[row[level - 1]] = None
+    return tuple(Group(label, tuple(members)) for label, members in groups.items())
 
 
 def put(rows: Rows, members: Collection[str], *, level: int, group: str) -> Rows:
@@ -77,17 +77,17 @@ def put(rows: Rows, members: Collection[str], *, level: int, group: str) -> Rows
 
 
 def rename(rows: Rows, group: str, *, level: int, name: str) -> Rows:
-    """Return rows in which a group has another name; one that another group has makes the two one."""
+    """Rename a group; if another group has the name, both are merged."""
     return put(rows, _members(rows, group, level), level=level, group=name)
 
 
 def remove_group(rows: Rows, group: str, *, level: int) -> Rows:
-    """Return rows in which the members of a group are ungrouped on its level."""
+    """Dissolve a group on its level."""
     return take_out(rows, _members(rows, group, level), level=level)
 
 
 def take_out(rows: Rows, members: Iterable[str], *, level: int) -> Rows:
-    """Return rows in which some members are in no group of a level."""
+    """Remove members from their groups on a level."""
     for member in members:
         rows = put(rows, [member], level=level, group=member)
     return rows
@@ -128,6 +128,7 @@ def add_values(rows: Rows, values: Iterable[str], *, rooted: bool = True) -> Row
 
 
 def _complete_row(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
+    """Return the row of a value: its groups on all levels, or the value itself where it has none."""
     width = len(above)
     for level in range(1, width):
         if value in above[level]:
@@ -136,14 +137,15 @@ def _complete_row(value: str, above: Sequence[dict[str, Row]], top: Row) -> Row:
 
 
 def _members(rows: Rows, group: str, level: int) -> list[str]:
+    """Return the members of a group."""
     return list(dict.fromkeys(row[level - 1] for row in rows if row[level] == group))
 
 
 def _above(row: Row, level: int, group: str) -> Row:
-    """Return what is above a new group: what was above a member, but for the levels on which that stayed as it was."""
+    """Return the levels above a new group: those of a member, except levels that only repeat it."""
     kept = list(row)
-    for place in range(level + 1, len(row)):
-        if row[place] != row[place - 1]:
+    for index in range(level + 1, len(row)):
+        if row[index] != row[index - 1]:
             break
-        kept[place] = group
+        kept[index] = group
     return tuple(kept[level + 1 :])

@@ -97,11 +97,11 @@ class Desk:
         self.tell(self.progress)
 
     def goes_on(self, stage: str, rows: str) -> None:
-        """Say that the library is in a stage, or how far the one is that goes on."""
+        """Report a stage, or the progress of the current one."""
         self.enter(stage or self.progress.stage, rows)
 
     def keep(self, key: Any, make: Callable[[], Any], *, most: int = 2) -> Any:
-        """Return what is kept under a key; made if it is not there, and then the oldest of its kind may go."""
+        """Return a cached value, made on first use; the oldest value of its kind may be removed."""
         if key not in self.kept:
             made = make()
             alike = [each for each in self.kept if each[0] == key[0]]
@@ -115,7 +115,7 @@ class Worker:
     """A process that runs tasks for one steward. It is started by its first task, and again after a stop."""
 
     def __init__(self, folders: Sequence[Path], prepare: Callable[[], None] | None = None) -> None:
-        """Make a worker whose tasks read in some folders; its process begins with `prepare`, before the first task."""
+        """Create a worker whose tasks read in some folders; its process first runs `prepare`."""
         self._folders, self._prepare = folders, prepare
         self._polite = False
         self._process: Any = None
@@ -136,14 +136,15 @@ class Worker:
         theirs.close()
 
     async def run(self, task: Task, *arguments: Any, **options: Any) -> Any:
-        """Return what a task returns; tasks wait for each other."""
+        """Run a task and return its result; tasks run one at a time."""
         return await self._run(task, arguments, options)
 
     async def run_politely(self, task: Task, *arguments: Any, **options: Any) -> Any:
-        """Return what a task returns that lets others go first, so that a page answers while a search runs."""
+        """Run a task at low priority and return its result, so that pages respond during a search."""
         return await self._run(task, arguments, options, polite=True)
 
     async def _run(self, task: Task, arguments: Any, options: Any, *, polite: bool = False) -> Any:
+        """Run a task when it is its turn; the task goes on if the caller no longer waits."""
         await self._turn.acquire()
         talk = asyncio.get_running_loop().create_task(self._talk((task, arguments, options), polite=polite))
         talk.add_done_callback(lambda _talk: self._turn.release())
@@ -151,6 +152,7 @@ class Worker:
         return await asyncio.shield(talk)
 
     async def _talk(self, request: Any, *, polite: bool) -> Any:
+        """Send a request to a process of the right priority, and return its answer."""
         self._stopped, self.progress = False, Progress()
         try:
             if self._polite and not polite:  # the caller waits for this task, so its process runs at full speed
@@ -167,6 +169,7 @@ class Worker:
             self.progress = None
 
     def _converse(self, request: Any) -> Any:
+        """Send a request and wait for the answer; progress is kept meanwhile."""
         pipe, process = self._pipe, self._process
         try:
             pipe.send(request)
@@ -223,15 +226,15 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
     keep_arrow_from_pandas()
     if prepare is not None:
         prepare()
-    turn, said = threading.Lock(), [(0.0, Progress())]
+    turn, reported = threading.Lock(), [(0.0, Progress())]
 
     def tell(progress: Progress) -> None:
         now = time.monotonic()
         with turn:  # threads of a search speak at the same time
-            then, last = said[0]
+            then, last = reported[0]
             news = progress.stage != last.stage or abs(progress.share - last.share) >= 0.01
             if news or now - then >= SELDOM:
-                said[0] = now, progress
+                reported[0] = now, progress
                 pipe.send(("progress", progress))
 
     desk = Desk(tell=tell)
@@ -245,6 +248,7 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
 
 
 def _answer(run: Callable[[], Any]) -> tuple[str, Any]:
+    """Run a task; return its result, or its error without cell values."""
     try:
         return "done", run()
     except Exception as error:  # noqa: BLE001 (whatever it says may quote a cell)

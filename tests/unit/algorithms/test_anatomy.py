@@ -50,7 +50,7 @@ def test_exactly_one_in_l_is_eligible_and_one_row_more_is_not(l, often):
 def test_groups_that_are_too_small_for_the_model_are_not_even_drawn(monkeypatch):
     values = [f"v{place % 5}" for place in range(20)]
     monkeypatch.setattr(anatomy, "_draw", None)
-    with pytest.raises(InfeasibleError, match=r"groups of 2 row\(s\), and k-anonymity:k=3 asks for 3") as caught:
+    with pytest.raises(InfeasibleError, match=r"groups of 2 rows, and k-anonymity:k=3 asks for 3") as caught:
         ind.anonymize(table_of(values), SCHEMA, model=ind.KAnonymity(3), algorithm=Anatomy(2))
     assert "l = 3" in caught.value.hint
 

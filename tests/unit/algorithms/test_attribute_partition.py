@@ -90,11 +90,11 @@ def test_more_columns_than_attributes():
 @pytest.mark.parametrize(
     ("sensitive", "columns", "alpha", "left", "most"),
     [
-        (("disease",), 2, 6, "0 attribute(s) for 1 other", 5),
-        (("disease",), 2, 99, "0 attribute(s) for 1 other", 5),
-        (("disease",), 4, 4, "2 attribute(s) for 3 other", 3),
-        (("disease", "age"), 2, 4, "0 attribute(s) for 0 other", 3),
-        (("disease", "age"), 4, 3, "0 attribute(s) for 2 other", 2),
+        (("disease",), 2, 6, "0 attributes for 1 other", 5),
+        (("disease",), 2, 99, "0 attributes for 1 other", 5),
+        (("disease",), 4, 4, "2 attributes for 3 other", 3),
+        (("disease", "age"), 2, 4, "0 attributes for 0 other", 3),
+        (("disease", "age"), 4, 3, "0 attributes for 2 other", 2),
     ],
 )
 def test_alpha_that_leaves_too_few_attributes(sensitive, columns, alpha, left, most):
@@ -107,7 +107,7 @@ def test_alpha_that_leaves_too_few_attributes(sensitive, columns, alpha, left, m
 
 @pytest.mark.parametrize("sensitive", [("disease", "age"), ("disease", "age", "pay")])
 def test_too_few_columns_for_the_sensitive_attributes(sensitive):
-    with pytest.raises(ParameterError, match="do not suffice") as raised:
+    with pytest.raises(ParameterError, match="is too few for") as raised:
         sliced(sensitive=sensitive, columns=2, alpha=1)
     assert f"at least {len(sensitive) + 1} columns" in raised.value.hint
     assert sliced(sensitive=sensitive, columns=len(sensitive) + 1, alpha=1)

@@ -188,7 +188,7 @@ def test_an_explanation_is_told_in_sentences_and_as_json() -> None:
         "mondrian:choose=loss was chosen by gcp, lower is better: mondrian:choose=loss 10 %",
         "two-level was not tried: too many cells",
         "the columns that lose most: age 75 %, sex 25 % of all that is lost",
-        "mondrian:choose=loss would give 8 % instead of 10 % with k = 4",
-        "optimal would give the same with more",
+        "with k = 4: 8 % instead of 10 %, by the search mondrian:choose=loss",
+        "with more: the same, by the search optimal",
     ]
     assert json.loads(json.dumps(told.to_json()))["changes"][0]["before"] == 0.1

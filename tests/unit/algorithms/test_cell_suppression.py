@@ -23,7 +23,7 @@ from indistinct.frequencies.value import Classes
 from indistinct.models import KAnonymity, SubsetAnonymity
 from indistinct.recoding.kinds import ByCell, ByColumn
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 SCHEMA = ind.Schema(quasi=["a", "b"], insensitive=["key"])
 CROWD = [("x", "p")] * 4 + [("y", "q")] * 4

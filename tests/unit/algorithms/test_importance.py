@@ -133,8 +133,8 @@ def test_the_best_node_is_the_best_by_the_weighted_mean(twins):
     [
         ({"a": 0}, "must give each column a finite number above 0"),
         ({"a": -1}, "must give each column a finite number above 0"),
-        ({"c": 2}, "names the column 'c', which is no quasi-identifier"),
-        ({"s": 2}, "names the column 's', which is no quasi-identifier"),
+        ({"c": 2}, "names the column 'c', which is not a quasi-identifier"),
+        ({"s": 2}, "names the column 's', which is not a quasi-identifier"),
     ],
 )
 def test_importance_that_makes_no_sense_is_refused(twins, importance, words):

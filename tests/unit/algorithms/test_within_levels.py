@@ -10,7 +10,7 @@ import indistinct as ind
 from indistinct.algorithms.registry import ALGORITHMS, parse_algorithm
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.recoding.columns import LevelBounds, levels_of, parse_bounds
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 ROWS = 240
 ZIPS = ind.Hierarchy.masking()
@@ -155,8 +155,8 @@ def test_a_recoding_within_levels_is_stored_and_applied_again(people, tmp_path):
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
-        ({"zpi": (0, 1)}, "names the column 'zpi', which is no quasi-identifier"),
-        ({"ill": (0, 1)}, "names the column 'ill', which is no quasi-identifier"),
+        ({"zpi": (0, 1)}, "names the column 'zpi', which is not a quasi-identifier"),
+        ({"ill": (0, 1)}, "names the column 'ill', which is not a quasi-identifier"),
         ({"zip": (0, 9)}, "of 'zip' must lie within its hierarchy, 0..4; got 0..9"),
         ({"zip": (3, 1)}, "of 'zip' must not begin above their end; got 3..1"),
         ({"zip": (-1, 1)}, "of 'zip' must be whole numbers from 0; got -1 and 1"),

@@ -255,7 +255,7 @@ def test_a_directory_that_cannot_be_used_is_told(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    for name, told in [("none", "no directory"), ("file", "no directory"), ("open", "everybody may replace")]:
+    for name, told in [("none", "not a directory"), ("file", "not a directory"), ("open", "other users may replace")]:
         monkeypatch.setenv("INDISTINCT_SPILL", str(tmp_path / name))
         for use in (spill.nameless_file, spill.private_directory().__enter__):
             with pytest.raises(OutputError, match=told):
@@ -299,6 +299,6 @@ def test_an_unusable_directory_at_the_command_line(table, tmp_path):
         [*command, "-o", str(tmp_path / "out.parquet")], capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 1
-    assert "no directory that can be written to" in done.stderr
+    assert "not a directory that can be written to" in done.stderr
     assert "INDISTINCT_SPILL" in done.stderr
     assert files_of(tmp_path) == ["t.parquet"]

@@ -18,8 +18,8 @@ from indistinct.evaluation.measure.learning.features import (
 )
 from indistinct.evaluation.measure.learning.scores import ORIGINAL, RELEASE, WITHOUT, estimate, folds_of
 from indistinct.frequencies.slices import Slice
-from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
+from indistinct.text_form import spell
 from indistinct.view.cover import Cover, cover_of_codes
 from indistinct.view.value import ShownColumn, View
 

@@ -7,8 +7,8 @@ import pytest
 
 import indistinct as ind
 from indistinct.errors import ParameterError
-from indistinct.evaluation.assess.practice import ShownTable, findings
 from indistinct.evaluation.assess.profiles import PROFILES, Internal, Licensed, Public, judge, parse_profile
+from indistinct.evaluation.assess.regulators import ShownTable, findings
 from indistinct.inspection.starter import CAREFUL_K
 from indistinct.tables.domain import Domain, Kind
 

@@ -17,8 +17,8 @@ from indistinct.exploration.compare.results import draw_comparison, sweep, to_ht
 from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, metrics_of, points_of, try_point
 from indistinct.job.job import Job
 from indistinct.samples import generate_patients
-from indistinct.spelling import split_specs
 from indistinct.tables import open_table
+from indistinct.text_form import split_specs
 
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])
 HIERARCHIES = {"zipcode": ind.Hierarchy.masking(), "age": ind.Hierarchy.intervals([5, 20])}
@@ -58,7 +58,7 @@ def test_a_list_is_parted_where_a_new_name_begins(text, specs):
 
 
 def test_a_parameter_without_a_name_is_refused():
-    with pytest.raises(ParameterError, match="follows no name") as told:
+    with pytest.raises(ParameterError, match="comes before any name") as told:
         split_specs("mondrian,relaxed=true")
     assert "mondrian:relaxed=true" in str(told.value.hint)
 

@@ -14,7 +14,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.exploration.explore import minimal_of
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.samples import generate_patients
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 PATIENTS = generate_patients(400, seed=3).select(["age", "sex", "zipcode", "disease"])
 SCHEMA = ind.Schema(quasi=["age", "sex", "zipcode"], sensitive=["disease"])

@@ -127,7 +127,7 @@ class TestValidation:
 
     def test_broken_nesting(self) -> None:
         rows = [["a", "other", "east", "*"], ["b", "other", "west", "*"], ["c", "C", "west", "*"]]
-        with pytest.raises(HierarchyError, match=r"broken nesting: 1 value.* level 1") as caught:
+        with pytest.raises(HierarchyError, match=r"levels do not nest: values of level 1") as caught:
             Hierarchy.from_rows(rows)
         assert caught.value.values == ("other",)
         assert "other" not in caught.value.message
@@ -168,7 +168,7 @@ class TestValidation:
             ([["a", ["b"], "*"]], "a text, a number or a date"),
             ([["a"]], "coarser"),
             ([[]], "coarser"),
-            ([["a", "*"], ["b", "B", "*"]], r"row 2 .* 3 level\(s\); the first row has 2"),
+            ([["a", "*"], ["b", "B", "*"]], r"row 2 .* 3 levels; the first row has 2"),
         ],
     )
     def test_what_is_not_a_table(self, rows: object, message: str) -> None:

@@ -101,12 +101,12 @@ class TestWidths:
     @pytest.mark.parametrize("strange", [float("nan"), float("inf"), -float("inf")])
     def test_numbers_that_are_not_finite_are_refused(self, strange: float) -> None:
         for hierarchy in (Hierarchy.intervals([5]), Hierarchy.intervals(cuts=[[5]])):
-            with pytest.raises(HierarchyError, match="'age' holds 1 value"):
+            with pytest.raises(HierarchyError, match="'age' holds values that are not finite"):
                 hierarchy.bind(Domain("age", pa.array([1.0, strange])))
 
     @pytest.mark.parametrize("values", [pa.array(["1", "2"]), pa.array([0, 1], pa.date32())])
     def test_other_kinds_are_refused(self, values: pa.Array) -> None:
-        with pytest.raises(HierarchyError, match="kind number"):
+        with pytest.raises(HierarchyError, match="need numbers"):
             Hierarchy.intervals([5]).bind(Domain("age", values))
 
     def test_columns_without_values_keep_the_height(self) -> None:
@@ -117,10 +117,10 @@ class TestWidths:
     @pytest.mark.parametrize(
         ("widths", "message"),
         [
-            ([5, 12], "broken nesting: width 12"),
-            ([10, 5], "broken nesting"),
-            ([5, 5], "broken nesting"),
-            ([0.1, 0.25], "broken nesting"),
+            ([5, 12], "levels do not nest: width 12"),
+            ([10, 5], "levels do not nest"),
+            ([5, 5], "levels do not nest"),
+            ([0.1, 0.25], "levels do not nest"),
             ([0, 5], "positive"),
             ([-5], "positive"),
             ([], "list of numbers"),
@@ -176,7 +176,7 @@ class TestCutPoints:
     @pytest.mark.parametrize(
         ("cuts", "message"),
         [
-            ([[18, 40], [30]], "broken nesting: 1 cut.* level 2"),
+            ([[18, 40], [30]], "levels do not nest: cuts of level 2"),
             ([[40, 18]], "level 1 must ascend"),
             ([[18, 18]], "level 1 must ascend"),
             ([18, 40], "list of lists"),

@@ -97,12 +97,12 @@ class TestReadCsv:
         [
             ("", "is empty"),
             ("\n\n", "is empty"),
-            ("a;A;*\nb;*\n", r"line 2 .* 2 level\(s\); the first row has 3"),
+            ("a;A;*\nb;*\n", r"line 2 .* 2 levels; the first row has 3"),
             ("secret;A;*\n" * 200 + "b;B;C;*\n", "line 201"),
             ('a;*\n"b;*\n', "quote"),
             ('a;*\n"b"c;*\n', "quote"),
             ("secret\n", "coarser"),
-            ("a;A;*\nb;A;+\n", "broken nesting"),
+            ("a;A;*\nb;A;+\n", "levels do not nest"),
             ("a;A\nb;B\n", "expected one root"),
             ("a;A;*\na;B;*\n", "several rows"),
         ],
@@ -236,7 +236,7 @@ class TestPolicy:
             ("dates:quater", "did you mean 'quarter'"),
             ("suppression:no", "must be true"),
             ("maks", "neither a file nor one of"),
-            ("intervals:5,7", "hierarchy of 'x': broken nesting: width 7"),
+            ("intervals:5,7", "hierarchy of 'x': levels do not nest: width 7"),
         ],
     )
     def test_impossible_flags(self, spec: str, message: str) -> None:

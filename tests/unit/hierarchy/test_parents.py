@@ -38,10 +38,10 @@ def test_it_is_written_as_it_is_read(tmp_path):
 
 BROKEN = {
     "3 codes have no parent": [("a", None), ("b", None), ("c", None)],
-    "1 parent\\(s\\) have no row": [("a", None), ("b", "x")],
-    "2 code\\(s\\) lie in a cycle": [("a", None), ("b", "c"), ("c", "b")],
-    "1 code\\(s\\) lie in a cycle": [("a", None), ("b", "b")],
-    "1 code\\(s\\) have several parents": [("a", None), ("b", "a"), ("c", "a"), ("c", "b")],
+    "parents without a row of their own: 1": [("a", None), ("b", "x")],
+    "a cycle of 2 codes": [("a", None), ("b", "c"), ("c", "b")],
+    "a cycle of 1 code:": [("a", None), ("b", "b")],
+    "codes with several parents: 1": [("a", None), ("b", "a"), ("c", "a"), ("c", "b")],
     "no code": [("a", None), (None, "a")],
     "no row": [],
 }

@@ -258,6 +258,43 @@ def test_addresses_in_few_streets(streets):
     assert [(each.name, each.holds) for each in found] == [("street-address", False)]
 
 
+GIVEN = ("Anna", "Peter", "Maria", "Laura", "Thomas", "Sarah")
+FAMILY = ("Weber", "Koch", "Schulz", "Richter", "Becker")
+STATES = ("open", "late", "in progress", "waiting list", "second visit", "by train", "Lower Saxony", "New Mexico")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        ("telephone", [f"call 0761/{number}" for number in range(100_000, 100_060)]),
+        ("telephone", [f"tel:0170-{number}" for number in range(1_000_000, 1_000_060)]),
+        ("telephone", [f"cell 555-013-{number}" for number in range(1_000, 1_060)]),
+        ("e-mail", [f"mail {given.lower()}@example.org" for given in GIVEN]),
+        ("name", [f"{given} {family}" for given in GIVEN for family in FAMILY]),
+        ("name", [f"{family}, {given}" for given in GIVEN for family in FAMILY]),
+        ("name", [f"{title} {family}" for title in ("Frau", "Hr.", "MRS", "Dr") for family in FAMILY]),
+    ],
+)
+def test_short_texts_with_something_inside(pattern, texts):
+    """A telephone number with a word, or a full name, in a few cells of a column of short texts."""
+    found = patterns_of_texts(pa.array([*texts, *STATES]), np.ones(len(texts) + len(STATES), int), rows=20_000)
+    assert [each.name for each in found] == [pattern]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["MR Angiography", "MR Imaging", "MR Spectroscopy", "MR Enterography", "MR Urography", "MR Elastography"],
+        [f"{one} County" for one in (*GIVEN[:5], *(f"{start}{end}" for start in ("Lake", "Mill", "Oak", "Green", "Ash")
+                                                   for end in ("ham", "land", "ley", "ton", "ville", "wood")))],
+        ["2024-01-31 12:30", "2024-02-01 07:05", "2024-02-02 23:59"],
+        ["120/80 mmHg", "135/90 mmHg", "ratio 1:200000", "from 10:15 to 11:45"],
+    ],
+)  # fmt: skip
+def test_what_only_looks_like_something_inside(texts):
+    assert patterns_of_texts(pa.array(texts), np.ones(len(texts), int), rows=20_000) == ()
+
+
 def test_addresses_with_the_number_in_front():
     for streets in (["Oak Street", "Mill Hill Road"], ["rue de la Paix", "avenue Foch"]):
         assert first([f"{place} {one}" for one in streets for place in range(1, 30)], rows=2000) == "street-address"

@@ -10,13 +10,13 @@ import pytest
 from pyarrow import csv
 
 import indistinct as ind
-from indistinct.budget import Budget
 from indistinct.cli import main
 from indistinct.errors import InputError, OutputError, ParameterError
 from indistinct.job.job import Job, job_of_policy
 from indistinct.job.policy import policy_from_toml, read_policy
 from indistinct.job.running import run_job
 from indistinct.recoding.outputs import MAIN
+from indistinct.suppression_limit import Budget
 
 ROWS = 60
 TABLE = pa.table(

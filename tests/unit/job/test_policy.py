@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 import indistinct as ind
 from indistinct.algorithms.partition.single_dimensional import SingleDimensional
-from indistinct.budget import Budget, parse_budget
 from indistinct.errors import PolicyError
 from indistinct.job.policy import Input, Output, Policy, policy_from_toml, policy_to_toml, read_policy, write_policy
 from indistinct.metrics import GCP, ClassificationMetric, Discernibility
 from indistinct.models import Model
 from indistinct.recoding.columns import FORMS, importance_of, levels_of, numeric_forms
+from indistinct.suppression_limit import Budget, parse_budget
 from indistinct.tables.value import Reading
 
 TEXT = """\
@@ -226,7 +226,7 @@ MISTAKES = {
         "[columns] name: a column with the role identifier",
         "leave the hierarchy out",
     ),
-    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: broken nesting", "multiple|divide"),
+    "broken nesting": ("[5, 10, 20]", "[5, 12]", "[columns] age: levels do not nest", "multiple|divide"),
     "missing hierarchy file": (
         '{ mask = "right" }',
         '{ file = "no.csv" }',
@@ -315,7 +315,7 @@ def test_broken_toml_does_not_repeat_what_it_met() -> None:
 
 
 def test_a_policy_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="cannot read the policy"):
+    with pytest.raises(PolicyError, match="there is no policy"):
         read_policy(tmp_path / "no.toml")
     (tmp_path / "latin.toml").write_bytes("# größe".encode("latin-1"))
     with pytest.raises(PolicyError, match="not UTF-8"):

@@ -82,9 +82,9 @@ def test_a_policy_draws_and_its_table_is_the_population_of_risks(tmp_path):
 
 
 def test_a_sample_of_fewer_than_k_rows_says_so():
-    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.02 has 2 row\(s\)"):
+    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.02 has 2 rows"):
         drawn(sample=0.02)
-    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.02 has 2 row\(s\); subset-.* needs at least 5"):
+    with pytest.raises(ind.InfeasibleError, match=r"a sample of 0.02 has 2 rows; subset-.* needs at least 5"):
         ind.anonymize(TABLE, SCHEMA, model="subset-anonymity:k=5,size=1", algorithm="datafly", sample=0.02)
 
 

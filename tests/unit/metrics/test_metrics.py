@@ -35,7 +35,7 @@ from indistinct.metrics import (
     weighted_hierarchical_distance,
 )
 from indistinct.recoding.outputs import Assignment
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 from references.by_hand import HandColumn, HandValue, assignment_by_hand
 
 LETTERS = HandColumn("letter", size=4, height=2)
@@ -171,7 +171,7 @@ def test_columns_count_by_their_importance(metric: type[ILoss] | type[NCP] | typ
     assert weighed.value(assignment) == pytest.approx(2 * alone[0] + 3 * alone[1])
     assert parse_metric(spell(weighed)) == weighed
     assert metric().value(assignment) == pytest.approx(sum(alone))
-    with pytest.raises(ParameterError, match="'lettre', which is no quasi-identifier"):
+    with pytest.raises(ParameterError, match="'lettre', which is not a quasi-identifier"):
         metric(importance={"lettre": 2}).value(assignment)  # type: ignore[arg-type]
     for bad in (0, -1.0, math.nan, math.inf, "3", True):
         with pytest.raises(ParameterError, match="a finite number above 0"):

@@ -65,7 +65,7 @@ def test_a_query_may_be_built():
         ('SELECT COUNT(*) WHERE sex = "m"', "double quotes"),
         ("SELECT COUNT(*) WHERE age = NULL", "NULL"),
         ("DROP TABLE x", "one SELECT"),
-        ("SELEC COUNT(", "no SQL"),
+        ("SELEC COUNT(", "as SQL"),
     ],
 )
 def test_what_a_release_is_not_asked_is_refused(sql, words):

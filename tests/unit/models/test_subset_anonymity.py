@@ -78,7 +78,7 @@ def test_a_set_of_names_may_hold_a_plus():
 @pytest.mark.parametrize(
     ("spec", "error", "words"),
     [
-        ("subset-anonymity:k=2,sets=age+sxe", SchemaError, "names the column 'sxe', which is no quasi-identifier"),
+        ("subset-anonymity:k=2,sets=age+sxe", SchemaError, "names the column 'sxe', which is not a quasi-identifier"),
         ("subset-anonymity:k=2,sets=age+disease", SchemaError, "names the column 'disease', which is no"),
         ("subset-anonymity:k=2,size=3", ParameterError, "at most the number of quasi-identifiers, 2; got 3"),
         ("subset-anonymity:k=7,size=1", InfeasibleError, "k = 7 but the table has 6 rows"),
@@ -210,10 +210,10 @@ def test_bounds_of_a_range_are_one_quasi_identifier():
 def test_a_release_in_buckets_is_not_asked_for_it():
     table = pa.table({"age": [1, 1, 2, 2], "sex": list("mfmf"), "disease": list("xyxy")})
     schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
-    with pytest.raises(ParameterError, match="buckets break the links"):
+    with pytest.raises(ParameterError, match="buckets remove the links"):
         ind.anonymize(table, schema, model="subset-anonymity:k=2,size=1", algorithm="anatomy:l=2")
     release = ind.anonymize(table, schema, algorithm="anatomy:l=2")
-    with pytest.raises(SchemaError, match="buckets break the links"):
+    with pytest.raises(SchemaError, match="buckets remove the links"):
         ind.verify(release, model="subset-anonymity:k=2,size=1")
 
 

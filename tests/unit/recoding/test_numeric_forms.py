@@ -11,7 +11,7 @@ import indistinct as ind
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.errors import ParameterError
 from indistinct.recoding.columns import INTERVALS, NumericForms, numeric_forms
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 SCHEMA = ind.Schema(quasi=["age", "hours", "day", "town"], sensitive=["ill"])
 ROWS = 90
@@ -130,8 +130,8 @@ def test_a_release_is_verified_from_its_file(people, tmp_path):
     ("algorithm", "numeric", "words"),
     [
         ("mondrian", {"town": "mean"}, "'town', which is not published as ranges"),
-        ("mondrian", {"ill": "mean"}, "'ill', which is no quasi-identifier"),
-        ("mondrian", {"aeg": "mean"}, "no quasi-identifier"),
+        ("mondrian", {"ill": "mean"}, "'ill', which is not a quasi-identifier"),
+        ("mondrian", {"aeg": "mean"}, "not a quasi-identifier"),
         ("auto", {"age": "mean"}, "auto does not"),
         ("datafly", {"age": "mean"}, "datafly does not"),
         ("mondrian", {"age": "median"}, "must be one of"),

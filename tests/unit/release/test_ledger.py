@@ -155,7 +155,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
     for content in (b"precious\n", b"SQLite format 3\0" + b"\1" * 84, b"\0" * 4096):
         ledger.write_bytes(content)
         ledger.chmod(0o600)
-        with pytest.raises(ind.InputError, match="is no ledger"):
+        with pytest.raises(ind.InputError, match="is not a ledger"):
             made(tmp_path)
         assert ledger.read_bytes() == content
     ledger.unlink()

@@ -285,11 +285,11 @@ def test_keys_that_are_none(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="has 120 bits"):
         used(key=written(tmp_path / "bytes", b"\xff" * 15))
     for content in (b"\0" * 32, b"\xff" * 32, b"00" * 32, b"0" * 33, b"5f" * 32, b"a" * 40, b"ab" * 20, b"dead" * 16):
-        with pytest.raises(InputError, match="is no key") as caught:
+        with pytest.raises(InputError, match="is not a key") as caught:
             used(key=written(tmp_path / "guessed", content))
         assert "openssl rand" in caught.value.hint
     monkeypatch.setenv("STUDY_KEY", "0" * 64)
-    with pytest.raises(InputError, match="is no key"):
+    with pytest.raises(InputError, match="is not a key"):
         used(environment="STUDY_KEY")
     for mode in (0o640, 0o604, 0o644):
         with pytest.raises(InputError, match="others than its owner"):

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.document.catalogue import read_catalogue
 from indistinct.errors import ParameterError
-from indistinct.evaluation.assess import practice
+from indistinct.evaluation.assess import regulators
 from indistinct.evaluation.assess.profiles import LIMITS
 from indistinct.evaluation.verdict_line import PROMISE, STATES, TRIES
 from indistinct.inspection.patterns.registry import FREE_TEXT, PATTERNS
@@ -147,14 +147,14 @@ def test_words_of_verdicts_limits_and_the_glossary_are_there():
 
 def test_sources_of_rules_and_meanings_of_patterns_are_there():
     sources = (
-        practice.EMA,
-        practice.HEALTH_CANADA,
-        practice.ONTARIO,
-        practice.CMS,
-        practice.SAFE_HARBOR,
-        practice.WP216,
+        regulators.EMA,
+        regulators.HEALTH_CANADA,
+        regulators.ONTARIO,
+        regulators.CMS,
+        regulators.SAFE_HARBOR,
+        regulators.WP216,
     )
-    assert missing_of(*sources, *practice.NAMES) == []
+    assert missing_of(*sources, *regulators.NAMES) == []
     assert missing_of(FREE_TEXT, *(each.meaning for each in PATTERNS)) == []
 
 

@@ -29,7 +29,7 @@ def test_a_stray_cell_among_declared_numbers_is_told_by_its_line(tmp_path, cells
     path = write(tmp_path, [*cells[:7], "environ 70", *cells[7:], "environ 80"])
     with pytest.raises(InputError) as caught:
         ind.anonymize(ind.open(path, **marks), SCHEMA, model="k-anonymity:k=2")
-    assert "2 cells of column 'q', on lines 9, 33, are no numbers" in str(caught.value)
+    assert "2 cells of column 'q', on lines 9, 33, are not numbers" in str(caught.value)
     assert "not declared" not in str(caught.value)
     assert "marks for missing" in caught.value.hint
     assert "environ" not in f"{caught.value}{caught.value.hint}"
@@ -39,7 +39,7 @@ def test_a_stray_cell_in_a_frame_is_told_by_its_row():
     import pyarrow as pa
 
     frame = pa.table({"q": [f"{60 + i},5" for i in range(30)] + ["environ"], "s": ["x", "y"] * 15 + ["x"]})
-    with pytest.raises(InputError, match="1 cell of column 'q', on row 31, is no number"):
+    with pytest.raises(InputError, match="1 cell of column 'q', on row 31, is not a number"):
         ind.anonymize(ind.open(frame, decimal=","), SCHEMA, model="k-anonymity:k=2")
 
 

@@ -30,7 +30,7 @@ def test_a_project_becomes_a_job_whose_files_are_in_its_own_folder(tmp_path, fol
 
 def test_a_project_that_inflates_without_end_is_refused_without_its_path(tmp_path, folder):
     project = clinic_project(tmp_path / "clinic.deid", entries={"data/output.dat": b"0" * (4 << 20)})
-    with pytest.raises(InputError, match="inflates to more than") as caught:
+    with pytest.raises(InputError, match="decompresses to more than") as caught:
         look_at_project(Desk(), project, folder / "clinic.toml", most=2 << 20)
     assert str(tmp_path) not in str(caught.value)
     assert list(folder.iterdir()) == []

@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 import indistinct as ind
-from indistinct.budget import parse_budget
 from indistinct.cli import app
 from indistinct.cli.flags import policy_of
 from indistinct.cli.options import Flags
@@ -23,6 +22,7 @@ from indistinct.job.policy import Output, policy_from_toml, read_policy
 from indistinct.recoding.columns import importance_of, levels_of, numeric_forms
 from indistinct.release.writing.delimited import Writing
 from indistinct.samples import generate_patients
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.value import declare
 from indistinct.web.as_code import policy_text, portable
 

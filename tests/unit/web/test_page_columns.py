@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("nicegui")
 
 from indistinct.algorithms.full_domain.node import ChosenNode
-from indistinct.budget import Budget
 from indistinct.errors import IndistinctError, InputError, ParameterError, PolicyError, SchemaError
 from indistinct.job.job import ledger_of_policy
 from indistinct.job.policy import Output, policy_from_toml, policy_to_toml
@@ -19,6 +18,7 @@ from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.recoding.transformations import Transformation
 from indistinct.release.pseudonyms.making import Pseudonym
 from indistinct.schema import Role
+from indistinct.suppression_limit import Budget
 from indistinct.tables import Reading
 from indistinct.web import deciding
 from indistinct.web.files import allowed_path

@@ -14,7 +14,7 @@ from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
 from indistinct.job.policy import Input, Policy
 from indistinct.samples import generate_patients
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 pytest.importorskip("nicegui")
 

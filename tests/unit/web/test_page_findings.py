@@ -11,7 +11,6 @@ import pytest
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET
 from indistinct.errors import OutputError
 from indistinct.evaluation.assess.profiles import PROFILES
 from indistinct.evaluation.verdict import Verdict, verdict_of
@@ -22,6 +21,7 @@ from indistinct.models import DistinctLDiversity, KAnonymity, TCloseness
 from indistinct.recoding.transformations import Transformation
 from indistinct.samples import generate_patients, generate_visits
 from indistinct.schema import Role, Schema
+from indistinct.suppression_limit import NO_BUDGET
 from indistinct.tables import Reading
 from indistinct.web.deciding import (
     FEW,

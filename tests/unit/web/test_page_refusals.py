@@ -11,10 +11,10 @@ pytest.importorskip("nicegui")
 
 import indistinct.web
 from indistinct.algorithms.auto import Auto
-from indistinct.budget import Budget
 from indistinct.job.policy import Input, Policy
 from indistinct.models import DistinctLDiversity, KAnonymity
 from indistinct.schema import Schema
+from indistinct.suppression_limit import Budget
 from indistinct.web.parameters import parse_whole
 from indistinct.web.sessions import Refusal, Session, Settings
 from indistinct.web.standing import standing

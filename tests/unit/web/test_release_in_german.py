@@ -9,7 +9,6 @@ import pyarrow.csv
 import pytest
 
 from indistinct.algorithms.registry import EVERY_ALGORITHM, parse_algorithm
-from indistinct.budget import Budget
 from indistinct.document.catalogue import read_catalogue
 from indistinct.hierarchy import KINDS
 from indistinct.job.policy import Policy
@@ -21,6 +20,7 @@ from indistinct.parameters import constraints_of, labels_of
 from indistinct.samples import generate_patients
 from indistinct.schema import Role
 from indistinct.settings import TRUTH
+from indistinct.suppression_limit import Budget
 from indistinct.tables import Reading
 from indistinct.web.algorithm_words import words_of_algorithm
 from indistinct.web.deciding import with_answers, with_roles

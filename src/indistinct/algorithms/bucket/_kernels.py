@@ -48,8 +48,8 @@ def draw_groups(starts, l, heap, taken, sequence):
         if starts[value + 1] > starts[value]:
             heap[size] = (np.int64(starts[value + 1] - starts[value]) << 32) | (last - value)
             size += 1
-    for place in range(size // 2 - 1, -1, -1):
-        sift_down(heap, size, place)
+    for index in range(size // 2 - 1, -1, -1):
+        sift_down(heap, size, index)
     groups = 0
     # Invariant: the heap holds every value with rows left; each round takes one row of its l largest.
     while size >= l:
@@ -64,12 +64,12 @@ def draw_groups(starts, l, heap, taken, sequence):
             sequence[starts[value + 1] - left] = groups
             if left > 1:
                 # A new last entry can only rise: swap it up.
-                place = size
+                index = size
                 entry = taken[i] - (np.int64(1) << 32)
-                while place > 0 and heap[(place - 1) >> 1] < entry:
-                    heap[place] = heap[(place - 1) >> 1]
-                    place = (place - 1) >> 1
-                heap[place] = entry
+                while index > 0 and heap[(index - 1) >> 1] < entry:
+                    heap[index] = heap[(index - 1) >> 1]
+                    index = (index - 1) >> 1
+                heap[index] = entry
                 size += 1
         groups += 1
     return groups
@@ -106,7 +106,7 @@ def measure_widths(lines, order, start, stop, low, high, width):
 
     -1 if it is constant.
     """
-    ranks, places, offsets, spans = lines
+    ranks, positions, offsets, spans = lines
     attributes = ranks.shape[1]
     for j in range(attributes):
         low[j] = ranks[order[start], j]
@@ -118,7 +118,7 @@ def measure_widths(lines, order, start, stop, low, high, width):
             low[j] = min(low[j], value)
             high[j] = max(high[j], value)
     for j in range(attributes):
-        reach = places[offsets[j] + high[j]] - places[offsets[j] + low[j]]
+        reach = positions[offsets[j] + high[j]] - positions[offsets[j] + low[j]]
         width[j] = (reach / spans[j] if spans[j] > 0 else 0.0) if low[j] < high[j] else -1.0
 
 
@@ -149,14 +149,14 @@ def median_of(ranks, weights, order, start, stop, axis, low, high, half, tally):
             value = np.int64(ranks[order[i], axis])
             if first <= value <= last:
                 tally[(value - first) >> shift] += weights[order[i]]
-        place = 0
-        while below + tally[place] < half:
-            below += tally[place]
-            place += 1
-        first += np.int64(place) << shift
+        position = 0
+        while below + tally[position] < half:
+            below += tally[position]
+            position += 1
+        first += np.int64(position) << shift
         last = min(last, first + (np.int64(1) << shift) - 1)
         if shift == 0:
-            return first, below + tally[place], below
+            return first, below + tally[position], below
 
 
 @jit
@@ -238,7 +238,7 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
     low, high = np.empty(attributes, dtype=np.uint32), np.empty(attributes, dtype=np.uint32)
     width = np.empty(attributes, dtype=np.float64)
     rows = np.zeros(parts.max() + 1 if parts.size else 1, dtype=np.int64)
-    found = np.zeros(len(links[-1]), dtype=np.int64)
+    groups = np.zeros(len(links[-1]), dtype=np.int64)
     tally = np.empty(BINS, dtype=np.int64)
     spare = np.empty(len(order), dtype=order.dtype)
     stack = [(0, len(order))]
@@ -254,8 +254,8 @@ def partition_tuples(lines, links, l, size, every, order, class_ids):
             if cut >= 0:
                 middle = split_order(ranks, order, start, stop, axis, cut, spare)
                 checks += 1
-                left = is_diverse(links, l, order, start, middle, rows, found)
-                if left and is_diverse(links, l, order, middle, stop, rows, found):
+                left = is_diverse(links, l, order, start, middle, rows, groups)
+                if left and is_diverse(links, l, order, middle, stop, rows, groups):
                     break
                 middle = start
             width[axis] = -1.0

@@ -16,6 +16,7 @@ from indistinct.algorithms.bucket import _kernels
 from indistinct.algorithms.bucket.bucketization import Bucketization
 from indistinct.algorithms.parameters import DIVERSITY
 from indistinct.errors import Feasible, InfeasibleError, SchemaError
+from indistinct.figures import plural
 from indistinct.frequencies.encode import distinct_codes
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.structure import CLASSES, Buckets, Form, Structure
@@ -78,7 +79,7 @@ class Anatomy(Bucketization):
     ] = "tables"
 
     def promise(self) -> Model:
-        """The promise: groups have l distinct values."""
+        """The guarantee: groups have l distinct values."""
         return LDiverseLinks(self.l)
 
     def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
@@ -139,6 +140,7 @@ def anatomize(values: Codes, l: int) -> Codes:
 
 
 def _narrow(codes: Codes) -> Codes:
+    """Cast codes to the narrowest type that holds them."""
     return codes.astype(narrowest(int(codes.max(initial=0)) + 1))
 
 
@@ -166,7 +168,7 @@ def _check_group_size(problem: Problem, l: int) -> None:
     model = max(problem.model.parts(), key=lambda part: part.smallest)
     if rows >= l and model.smallest > rows // groups:
         raise InfeasibleError(
-            f"anatomy with l = {l} makes groups of {rows // groups} row(s), and {model.spec()} asks for "
+            f"anatomy with l = {l} makes groups of {plural(rows // groups, 'row')}, and {model.spec()} asks for "
             f"{model.smallest} in each",
             hint=f"l = {model.smallest} makes groups that are large enough, and slicing makes buckets of any size",
             feasible=Feasible({"l": model.smallest}, of_algorithm=True),
@@ -216,7 +218,8 @@ def _draw(values: Codes, counts: Codes, l: int, *, seed: int | None, rules: Rule
             return
     worst = max(broken, key=broken.__getitem__)
     raise InfeasibleError(
-        f"of {MAX_DRAWS} groupings none keeps to {worst}; the last one breaks it in {broken[worst]:,} group(s)",
+        f"none of {MAX_DRAWS} groupings satisfies {worst}; the last one violates it in "
+        f"{plural(broken[worst], 'group')}",
         hint="slicing looks at every sensitive column and at any model; or ask for less, or for one sensitive column",
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indistinct.errors import ParameterError, did_you_mean
+from indistinct.figures import plural
 from indistinct.frequencies.slices import joins_of, sharing_problem
 from indistinct.machine.arrays import Floats
 
@@ -26,16 +27,16 @@ def partition_attributes(
     """
     _check_number(columns, names)
     free = list(range(len(names)))
-    found: list[list[int]] = []
+    columns_so_far: list[list[int]] = []
     if alpha is not None:
         _check_alpha(alpha, len(names), sensitive=len(sensitive), columns=columns)
-        found = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
-        taken = {index for column in found for index in column}
+        columns_so_far = _around_sensitive(correlation, [names.index(name) for name in sensitive], alpha=alpha)
+        taken = {index for column in columns_so_far for index in column}
         free = [index for index in free if index not in taken]
     if free:
-        clusters = cluster_medoids(1 - correlation[free][:, free], columns - len(found))
-        found += [[free[item] for item in cluster] for cluster in clusters]
-    return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, found)))
+        clusters = cluster_medoids(1 - correlation[free][:, free], columns - len(columns_so_far))
+        columns_so_far += [[free[item] for item in cluster] for cluster in clusters]
+    return tuple(tuple(names[index] for index in column) for column in sorted(map(sorted, columns_so_far)))
 
 
 def share_by_correlation(
@@ -75,7 +76,7 @@ def share_by_correlation(
         strongest = [float(correlation[np.ix_(own[number], offers[parent])].max()) for number, parent in pairs]
         number, parent = pairs[int(np.argmax(strongest))]
         nearest = np.argsort(-correlation[np.ix_(offers[parent], own[number])].max(axis=1), kind="stable")
-        whole[number] += [offers[parent][place] for place in nearest[: most[parent]]]
+        whole[number] += [offers[parent][candidate] for candidate in nearest[: most[parent]]]
         joined.append(number)
         left.remove(number)
     return tuple(
@@ -92,8 +93,8 @@ def explicit_columns(given: Sequence[Sequence[str]], names: Sequence[str], *, ov
     if len(columns) < 2:
         raise ParameterError(f"slicing needs at least two columns; got {len(columns)}", hint=_ONE_COLUMN)
     if not all(columns):
-        place = columns.index(()) + 1
-        raise ParameterError(f"column {place} of slicing has no attribute", hint="leave the empty column out")
+        number = columns.index(()) + 1
+        raise ParameterError(f"column {number} of slicing has no attribute", hint="leave the empty column out")
     listed = [name for column in columns for name in column]
     unknown = next((name for name in listed if name not in names), None)
     if unknown is not None:
@@ -130,6 +131,7 @@ def check_sharing(columns: Columns, *, sensitive: Sequence[str], overlap: int) -
 
 
 def _check_number(columns: int, names: Sequence[str]) -> None:
+    """Raise unless the number of columns is between 2 and that of attributes."""
     if columns < 2:
         raise ParameterError.of("slicing", "columns", f"must be at least 2; got {columns}", hint=_ONE_COLUMN)
     if columns > len(names):
@@ -144,10 +146,11 @@ def _check_number(columns: int, names: Sequence[str]) -> None:
 
 
 def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -> None:
+    """Raise unless alpha leaves attributes for all columns."""
     others, left = columns - sensitive, attributes - sensitive * alpha
     if others < 0 or (others == 0 and left > 0):
         raise ParameterError(
-            f"{columns} column(s) do not suffice for {sensitive} sensitive one(s) and the other attributes",
+            f"columns={columns} is too few for {plural(sensitive, 'sensitive column')} and the other attributes",
             hint=f"ask for at least {sensitive + 1} columns, or leave alpha out",
         )
     if left < others:
@@ -155,20 +158,21 @@ def _check_alpha(alpha: int, attributes: int, *, sensitive: int, columns: int) -
         raise ParameterError.of(
             "slicing",
             "alpha",
-            f"leaves {max(left, 0)} attribute(s) for {others} other column(s); got {alpha}",
+            f"leaves {plural(max(left, 0), 'attribute')} for {plural(others, 'other column')}; got {alpha}",
             hint=f"use alpha of at most {most}, or fewer columns" if most >= 1 else "ask for fewer columns",
         )
 
 
 def _around_sensitive(correlation: Floats, sensitive: Sequence[int], *, alpha: int) -> list[list[int]]:
+    """Cluster each sensitive attribute with the alpha - 1 attributes correlated most with it."""
     free = [index for index in range(len(correlation)) if index not in sensitive]
-    found = []
+    clusters = []
     for own in sensitive:
         nearest = np.argsort(-correlation[own, free], kind="stable")
         partners = [free[item] for item in nearest[: alpha - 1]]
         free = [index for index in free if index not in partners]
-        found.append([own, *partners])
-    return found
+        clusters.append([own, *partners])
+    return clusters
 
 
 def cluster_medoids(distances: Floats, count: int) -> tuple[tuple[int, ...], ...]:

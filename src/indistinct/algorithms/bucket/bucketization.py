@@ -47,11 +47,11 @@ class Bucketization(Algorithm):
             if name in schema.identifiers:
                 raise SchemaError(
                     f"a release in buckets cannot be checked for column {name!r}, which is not published",
-                    hint=f"leave the model out: {self.name} makes a promise by itself",
+                    hint=f"leave the model out: {self.name} has a privacy guarantee of its own",
                 )
 
     def separated(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns whose links to the others a release breaks."""
+        """Return the columns that a release separates from the others."""
         return tuple(schema.sensitive)
 
     def request(

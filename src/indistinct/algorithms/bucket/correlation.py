@@ -27,13 +27,13 @@ def put_into_bins(line: Codes, bins: int = 10) -> Codes:
     >>> put_into_bins(np.array([0.0, 1.0, 9.5, 100.0])).tolist()
     [0, 0, 0, 1]
     """
-    places = _finite(np.asarray(line, dtype=np.float64))
-    span = np.ptp(places) if len(places) else 0.0
+    positions = _finite(np.asarray(line, dtype=np.float64))
+    span = np.ptp(positions) if len(positions) else 0.0
     if span == 0:
-        return np.zeros(len(places), dtype=np.int64)
+        return np.zeros(len(positions), dtype=np.int64)
     # Multiplying first keeps whole numbers whole, so that a place on the border of two bins is not rounded below it.
-    found = np.floor((places - places.min()) * bins / span).astype(np.int64)
-    return np.unique(np.minimum(found, bins - 1), return_inverse=True)[1].astype(np.int64)
+    bins_of_values = np.floor((positions - positions.min()) * bins / span).astype(np.int64)
+    return np.unique(np.minimum(bins_of_values, bins - 1), return_inverse=True)[1].astype(np.int64)
 
 
 def phi_squared(first: Codes, second: Codes, *, weights: Codes) -> float:
@@ -56,9 +56,9 @@ def correlations(columns: Sequence[Codes], *, weights: Codes, progress: Progress
     attributes = [_count_codes(column[present], multiplicities) for column in columns]
     matrix = np.eye(len(attributes))
     pairs, done = len(attributes) * (len(attributes) - 1) // 2, 0
-    for place, one in enumerate(attributes):
-        for other in range(place):
-            matrix[place, other] = matrix[other, place] = _phi_squared(one, attributes[other], multiplicities)
+    for index, one in enumerate(attributes):
+        for other in range(index):
+            matrix[index, other] = matrix[other, index] = _phi_squared(one, attributes[other], multiplicities)
             done += 1
             if progress is not None:
                 progress(done / pairs)
@@ -72,6 +72,7 @@ def _count_codes(column: Codes, multiplicities: Floats | None) -> tuple[Codes, F
 
 
 def _phi_squared(first: tuple[Codes, Floats], second: tuple[Codes, Floats], multiplicities: Floats | None) -> float:
+    """Return the squared mean contingency coefficient of two attributes."""
     (codes, counts), (other_codes, other_counts) = first, second
     rows, columns = len(counts), len(other_counts)
     if min(rows, columns) < 2:
@@ -82,8 +83,8 @@ def _phi_squared(first: tuple[Codes, Floats], second: tuple[Codes, Floats], mult
         joint = _count(pairs, multiplicities, cells).reshape(rows, columns)
         total = np.sum(np.sum(joint * joint / other_counts, axis=1) / counts)
     else:
-        kept, places = distinct_codes(pairs)
-        joint = _count(places, multiplicities, len(kept))
+        kept, inverse = distinct_codes(pairs)
+        joint = _count(inverse, multiplicities, len(kept))
         total = np.sum(joint * joint / (counts[kept // columns] * other_counts[kept % columns]))
     # Σ (f_ij - e)² / e with e = f_i f_j is Σ f_ij² / e - 1, so pairs that do not occur need not be counted.
     value = round((float(total) - 1) / (min(rows, columns) - 1), _DECIMALS_OF_PHI)
@@ -94,8 +95,9 @@ def _count(codes: Codes, multiplicities: Floats | None, size: int) -> Floats:
     return np.bincount(codes, weights=multiplicities, minlength=size).astype(np.float64, copy=False)
 
 
-def _finite(places: Floats) -> Floats:
-    finite = places[np.isfinite(places)]
-    places = np.clip(places, finite.min(), finite.max()) if len(finite) else np.sign(places)
-    huge = len(places) > 0 and np.abs(places).max() > 1e300
-    return places * 2.0**-64 if huge else places  # so that the span of huge numbers is a number
+def _finite(positions: Floats) -> Floats:
+    """Replace infinities by the nearest finite values, and scale huge numbers down."""
+    finite = positions[np.isfinite(positions)]
+    positions = np.clip(positions, finite.min(), finite.max()) if len(finite) else np.sign(positions)
+    huge = len(positions) > 0 and np.abs(positions).max() > 1e300
+    return positions * 2.0**-64 if huge else positions  # so that the span of huge numbers is a number

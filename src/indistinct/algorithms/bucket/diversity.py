@@ -37,7 +37,7 @@ class TupleLinks:
     @property
     def parts(self) -> tuple[Codes, ...]:
         """Return, for each sensitive attribute, the known part of its slice."""
-        return tuple(self.values[:, place] for place in self.places)
+        return tuple(self.values[:, index] for index in self.places)
 
 
 def links_of(
@@ -49,12 +49,12 @@ def links_of(
 ) -> TupleLinks:
     """Return the links of a table under slices; `class_ids[j]` replaces the values of slice `j` by classes."""
     values = np.zeros((len(frequencies), len(slices)), dtype=np.int32, order="F")
-    for place, names in enumerate(slices):
+    for index, names in enumerate(slices):
         known = [name for name in names if name in frequencies.names]
-        if class_ids and place in class_ids:
-            values[:, place] = class_ids[place]
+        if class_ids and index in class_ids:
+            values[:, index] = class_ids[index]
         elif known:
-            values[:, place] = project(frequencies, known)[1]
+            values[:, index] = project(frequencies, known)[1]
     homes = tuple(next(j for j, names in enumerate(slices) if name in names) for name in sensitive)
     histograms = tuple(frequencies.classes.histograms[(name,)] for name in sensitive)
     return TupleLinks(frequencies.counts, values, homes, histograms)
@@ -134,21 +134,21 @@ class DiversityCheck:
 
         Log weights are taken relative to the largest of each cell, so that none overflows.
         """
-        found = []
+        linked = []
         largest = np.full(len(cells), -np.inf)
         for bucket in buckets:
-            places = np.searchsorted(cells, bucket.matching)
-            inside = places < len(cells)
-            inside[inside] = cells[places[inside]] == bucket.matching[inside]
-            found.append((places[inside], inside))
-            largest[places[inside]] = np.maximum(largest[places[inside]], bucket.weight[inside])
+            positions = np.searchsorted(cells, bucket.matching)
+            inside = positions < len(cells)
+            inside[inside] = cells[positions[inside]] == bucket.matching[inside]
+            linked.append((positions[inside], inside))
+            largest[positions[inside]] = np.maximum(largest[positions[inside]], bucket.weight[inside])
         total = np.zeros(len(cells))
         mass = [np.zeros((len(cells), len(histogram.reference))) for histogram in self.links.histograms]
-        for bucket, (places, inside) in zip(buckets, found, strict=True):
-            weight = np.exp(bucket.weight[inside] - largest[places])
-            total[places] += weight
+        for bucket, (positions, inside) in zip(buckets, linked, strict=True):
+            weight = np.exp(bucket.weight[inside] - largest[positions])
+            total[positions] += weight
             for part, shares in zip(mass, bucket.shares, strict=True):
-                part[places] += weight[:, None] * shares[inside]
+                part[positions] += weight[:, None] * shares[inside]
         return [part / total[:, None] for part in mass]
 
     def within(self, probabilities: Sequence[Floats]) -> bool:
@@ -159,18 +159,18 @@ class DiversityCheck:
         """Return a bucket with what it links to those of the `candidates` cells that match it."""
         links = self.links
         weights = links.weights[cells]
-        matching, weight, found = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
-        for place in range(links.values.shape[1]):
-            known, inverse = np.unique(links.values[cells, place], return_inverse=True)  # mostly a few cells
+        matching, weight, buckets = np.ones(len(candidates), dtype=bool), np.zeros(len(candidates)), []
+        for index in range(links.values.shape[1]):
+            known, inverse = np.unique(links.values[cells, index], return_inverse=True)  # mostly a few cells
             counts = np.bincount(inverse, weights=weights)
-            wanted = links.values[candidates, place]
+            wanted = links.values[candidates, index]
             at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
             matching &= known[at] == wanted
             weight += np.log(counts[at] / float(weights.sum()))
-            found.append((inverse, counts, at))
+            buckets.append((inverse, counts, at))
         shares = []
-        for place, histogram in zip(links.places, links.histograms, strict=True):
-            inverse, counts, at = found[place]
+        for index, histogram in zip(links.places, links.histograms, strict=True):
+            inverse, counts, at = buckets[index]
             inside = histogram.take(cells)
             counted = np.zeros((len(counts), len(histogram.reference)))
             np.add.at(counted, (inverse[inside.owners()], inside.codes), inside.counts)

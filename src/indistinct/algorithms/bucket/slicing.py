@@ -43,7 +43,7 @@ from indistinct.recoding.assign import assign, project
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByBucket, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import split
+from indistinct.text_form import split
 
 AUTO = "auto"
 # Two columns for the other attributes, in addition to those of sensitive attributes: not even the known attributes can
@@ -160,7 +160,7 @@ class Slicing(Bucketization):
             )
 
     def promise(self) -> Model:
-        """The promise: no tuple is linked to a value with more than 1 / l, and buckets have at least `size` rows."""
+        """The guarantee: links have at most probability 1 / l, and buckets have at least `size` rows."""
         rows: Model = KAnonymity(self.size)
         if self.l is None:
             return rows
@@ -212,6 +212,7 @@ class Slicing(Bucketization):
         )
 
     def _diversity(self, problem: Problem) -> int:
+        """Return l, 1 without a sensitive column; raise if the table cannot be sliced."""
         if len(problem.columns) + len(problem.sensitive) < 2:
             raise SchemaError(
                 "slicing needs at least two published columns: with one there is no link to hide",
@@ -253,6 +254,7 @@ class Slicing(Bucketization):
                 return columns
 
     def _slices(self, problem: Problem, l: int) -> Columns:
+        """Divide the attributes into columns: as declared, or by correlation."""
         known = list(problem.frequencies.names)
         sensitive = [column.name for column in problem.sensitive]
         fixed = self.fixed_columns(known, sensitive)
@@ -270,29 +272,30 @@ class Slicing(Bucketization):
         pieces = Pieces.of(problem.frequencies)
         by_name = {column.name: column for column in (*problem.columns, *problem.sensitive)}
         columns = [_codes_in_bins(by_name[name], self.bins)[pieces.column(problem.frequencies, name)] for name in names]
-        found = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
-        slices = self._cluster(problem, names, found, sensitive, count=count, l=l)
+        correlated = correlations(columns, weights=pieces.counts, progress=lambda share: problem.progress(0.3 * share))
+        slices = self._cluster(problem, names, correlated, sensitive, count=count, l=l)
         most = problem.frequencies.rows / ROWS_A_VALUE
         distinctive = [name for name in names if len(by_name[name].domain) > most]
         return share_by_correlation(
-            names, found, slices, sensitive=sensitive, distinctive=distinctive, overlap=self.overlap
+            names, correlated, slices, sensitive=sensitive, distinctive=distinctive, overlap=self.overlap
         )
 
     def _cluster(
-        self, problem: Problem, names: list[str], found: Floats, sensitive: list[str], *, count: int, l: int
+        self, problem: Problem, names: list[str], values: Floats, sensitive: list[str], *, count: int, l: int
     ) -> Columns:
         """Return columns of attributes that depend on each other, each attribute in one."""
         if self.clustered or not sensitive or self.alpha is not None:
             alpha = self.alpha if sensitive else None
-            return partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=alpha)
-        slices = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=1)
+            return partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=alpha)
+        slices = partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=1)
         if len(names) < 2 * len(sensitive) + (count - len(sensitive)):
             return slices
-        paired = partition_attributes(names, found, sensitive=sensitive, columns=count, alpha=2)
+        paired = partition_attributes(names, values, sensitive=sensitive, columns=count, alpha=2)
         largest = largest_diversity(links_of(problem.frequencies, paired, sensitive=sensitive))
         return paired if largest is not None and largest >= l else slices
 
     def _buckets(self, problem: Problem, links: TupleLinks, l: int, *, generalized: bool) -> Codes:
+        """Partition the tuples into buckets."""
         parts = problem.model.parts()
         size = max([self.size, *(model.smallest for model in parts if model.traits.sizes_only)])
         # Every split keeps the algorithm's own guarantee.
@@ -318,6 +321,7 @@ class Slicing(Bucketization):
 
 
 def _check_whole(links: TupleLinks, l: int) -> None:
+    """Raise if the whole table as one bucket is not l-diverse."""
     largest = largest_diversity(links)
     if largest is not None and largest < l:
         alone = all(int(part.max()) == 0 for part in links.parts)
@@ -425,7 +429,7 @@ class Multiset(Bucketization):
     try_all_dims: Annotated[bool, TRY_ALL_COLUMNS] = False
 
     def promise(self) -> Model:
-        """The promise: buckets are l-diverse and have at least `size` rows."""
+        """The guarantee: buckets are l-diverse and have at least `size` rows."""
         return self._slicing().promise()
 
     def structure(self, schema: Schema, certified: Structure = CLASSES) -> Buckets:
@@ -434,6 +438,7 @@ class Multiset(Bucketization):
         return Buckets("multiset", tuple((name,) for name in names))
 
     def _slicing(self) -> Slicing:
+        """Return the slicing that makes the same buckets: every attribute in a slice of its own."""
         return Slicing(l=self.l, columns=("each",), size=self.size, try_all_dims=self.try_all_dims)
 
     def search(self, problem: Problem) -> ByBucket:

@@ -48,14 +48,14 @@ class Rules:
 def lines_of(columns: Sequence[QuasiColumn], vectors: Codes) -> Lines:
     """Return the cells as ranks along the order of every attribute; a hierarchy is traversed depth first."""
     ranks = np.empty(vectors.shape, dtype=np.uint32, order="C")
-    places = []
-    for place, column in enumerate(columns):
-        ranks[:, place] = column.ranks[vectors[:, place]]
+    positions = []
+    for index, column in enumerate(columns):
+        ranks[:, index] = column.ranks[vectors[:, index]]
         line = np.arange(len(column.domain), dtype=np.float64) if column.tree else column.positions
-        places.append(line.astype(np.float64))
-    offsets = starts_of([len(line) for line in places])[:-1]
-    spans = np.array([line.max() - line.min() for line in places], dtype=np.float64)
-    return Lines(ranks, np.concatenate(places), offsets, spans)
+        positions.append(line.astype(np.float64))
+    offsets = starts_of([len(line) for line in positions])[:-1]
+    spans = np.array([line.max() - line.min() for line in positions], dtype=np.float64)
+    return Lines(ranks, np.concatenate(positions), offsets, spans)
 
 
 def partition_by_kernel(lines: Lines, links: TupleLinks, rules: Rules) -> tuple[Codes, int]:
@@ -90,8 +90,8 @@ def partition_by_check(problem: Problem, lines: Lines, links: TupleLinks, rules:
             settled += len(bucket.cells)
             problem.progress(settled / len(links.weights))
     class_ids = np.empty(len(links.weights), dtype=np.int32)
-    for place, bucket in enumerate(done):
-        class_ids[bucket.cells] = place
+    for index, bucket in enumerate(done):
+        class_ids[bucket.cells] = index
     return class_ids, checks
 
 
@@ -102,7 +102,7 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
     width, tally = np.empty(attributes), np.empty(_kernels.BINS, dtype=np.int64)
     order, counts = cells.astype(np.int64), weights.astype(np.int64)
     _kernels.measure_widths(lines, order, 0, len(order), low, high, width)
-    found = []
+    splits = []
     axis = _kernels.widest(width)
     while axis >= 0:
         cut = _kernels.choose_cut(
@@ -110,10 +110,10 @@ def _splits(lines: Lines, weights: Codes, cells: Codes, rules: Rules) -> "list[t
         )
         if cut >= 0:
             left = lines.ranks[cells, axis] <= cut
-            found.append((cells[left], cells[~left]))
+            splits.append((cells[left], cells[~left]))
         width[axis] = -1.0
         axis = _kernels.widest(width) if rules.every else -1
-    return found
+    return splits
 
 
 def _models_hold(problem: Problem, links: TupleLinks, rules: Rules, cells: Codes) -> bool:

@@ -97,10 +97,10 @@ def find_center(space, sums, known, tally, sizes, rows, nodes, centre, centre_co
 def find_farthest(space, numbers, codes, alive, count, centre, centre_codes):
     """Return the cell that is farthest from the center, the first of equals."""
     best, most = alive[0], -1.0
-    for place in range(count):
-        apart = distance(space, numbers, codes, alive[place], centre, centre_codes, 0)
+    for index in range(count):
+        apart = distance(space, numbers, codes, alive[index], centre, centre_codes, 0)
         if apart > most:
-            best, most = alive[place], apart
+            best, most = alive[index], apart
     return best
 
 
@@ -111,8 +111,8 @@ def find_nearest_rows(space, numbers, codes, left, alive, count, r, k, far, near
     `far` gets the distance of every cell. Equally near cells come in their order.
     """
     size, rows = 0, 0
-    for place in range(count):
-        cell = alive[place]
+    for index in range(count):
+        cell = alive[index]
         away = distance(space, numbers, codes, cell, numbers, codes, r)
         far[cell] = away
         if rows >= k and away >= apart[size - 1]:
@@ -157,9 +157,9 @@ def take_rows(numbers, codes, left, near, size, k, whole, sums, known, tally, ma
 def drop_empty(left, alive, marks):
     """Remove cells without rows from the list `alive`."""
     kept = 0
-    for place in range(marks[ALIVE]):
-        if left[alive[place]]:
-            alive[kept] = alive[place]
+    for index in range(marks[ALIVE]):
+        if left[alive[index]]:
+            alive[kept] = alive[index]
             kept += 1
     marks[ALIVE] = kept
 
@@ -184,9 +184,9 @@ def make_classes(space, numbers, codes, sizes, left, k, whole, state, marks, pie
         if not both or marks[ROWS] < 2 * k:
             continue
         s, most = alive[0], -1.0
-        for place in range(marks[ALIVE]):
-            if far[alive[place]] > most:
-                s, most = alive[place], far[alive[place]]
+        for index in range(marks[ALIVE]):
+            if far[alive[index]] > most:
+                s, most = alive[index], far[alive[index]]
         size = find_nearest_rows(space, numbers, codes, left, alive, marks[ALIVE], s, k, far, near, apart)
         take_rows(numbers, codes, left, near, size, k, whole, sums, known, tally, marks, pieces)
         drop_empty(left, alive, marks)

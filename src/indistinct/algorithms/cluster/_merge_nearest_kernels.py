@@ -241,6 +241,7 @@ def _meet(forest, first, second):
 
 @inner
 def _steps(forest, state, slot, other):
+    """Return the sum of the levels on which two classes meet."""
     total = np.int64(0)
     for column in range(state.nodes.shape[1]):
         total += forest.level[_meet(forest, state.nodes[slot, column], state.nodes[other, column])]
@@ -285,6 +286,7 @@ def _unite(forest, state, slot, partner, wanted):
 
 @inner
 def _append(state, slot, start, stop):
+    """Append a linked list of cells to that of a slot."""
     state.following[state.tail[slot]] = start
     state.tail[slot] = stop
 
@@ -316,6 +318,7 @@ def _cut(state, slot, wanted):
 
 @inner
 def _erase(state, slot):
+    """Clear a slot, so that it is never the nearest one."""
     state.owner[slot] = NOBODY
     block, lane = divmod(slot, state.planes.shape[2])
     for plane in range(state.planes.shape[1]):
@@ -330,12 +333,12 @@ def _write(forest, state, slot):
     for column in range(state.nodes.shape[1]):
         node = state.nodes[slot, column]
         climbed += forest.cost[node]
-        place, more = 0, True
+        position, more = 0, True
         while more:
-            byte = forest.digits[node, place]
+            byte = forest.digits[node, position]
             state.planes[block, plane, lane] = byte
             state.masks[block, plane, byte >> 6] |= np.uint64(1) << np.uint64(byte & 63)
-            plane, place = plane + 1, place + 1
+            plane, position = plane + 1, position + 1
             more = plane < len(forest.starts) and not forest.starts[plane]
     state.climbed[slot] = climbed
     probe = _hash(forest, state.nodes[slot]) & (len(state.table) - 1)
@@ -362,6 +365,7 @@ def _find(forest, state, tuple_):
 
 @inner
 def _hash(forest, tuple_):
+    """Return the hash of a tuple of nodes."""
     word = np.uint64(0)
     for column in range(len(tuple_)):
         word ^= forest.words[tuple_[column]]

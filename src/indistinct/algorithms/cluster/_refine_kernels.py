@@ -61,7 +61,7 @@ State = namedtuple(
 
 @inner
 def charge_of(charges, j, low, high, distinct):
-    """Return what a column charges each row of a class."""
+    """Return the loss of a column for each row of a class."""
     kind, offset, stride = charges.kind[j], charges.offset[j], charges.stride[j]
     if kind == SET:
         return charges.table[offset + distinct]
@@ -151,6 +151,7 @@ def _ends(held, floor):
 
 @inner
 def _reach(units, charges, state, c, j, but):
+    """Return the lowest and highest rank of a class in column j without unit `but`."""
     low, high = 1 << 30, -1
     v = state.head[c]
     while v != NONE:
@@ -228,7 +229,7 @@ def summarize_class(units, charges, state, c):
 @inner
 def _count_values(units, charges, state, c, j):
     """Return the number of distinct values of a column in a class."""
-    found, few, base = 0, state.members[c] <= FEW, charges.offset[j]
+    distinct, few, base = 0, state.members[c] <= FEW, charges.offset[j]
     state.known[-1] += 1
     u = state.head[c]
     while u != NONE:
@@ -237,12 +238,12 @@ def _count_values(units, charges, state, c, j):
             v = state.head[c]
             while v != u and units.ranks[v, j] != rank:
                 v = state.after[v]
-            found += v == u
+            distinct += v == u
         elif state.known[base + rank] != state.known[-1]:
             state.known[base + rank] = state.known[-1]
-            found += 1
+            distinct += 1
         u = state.after[u]
-    return found
+    return distinct
 
 
 @inner

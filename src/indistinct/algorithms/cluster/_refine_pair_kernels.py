@@ -114,8 +114,8 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
             low[j], high[j], distinct[j], masks[j] = 1 << 30, -1, 0, np.uint64(0)
         # `low`, `high`, `distinct` and `masks` describe the members before i, counted from the front or from the back.
         for i in range(count):
-            place = count - 1 - i if backward else i
-            u = members[place]
+            position = count - 1 - i if backward else i
+            u = members[position]
             rows += units.counts[u]
             total = 0.0
             for j in range(columns):
@@ -126,8 +126,8 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
                         distinct[j] += masks[j] & bit == 0
                         masks[j] |= bit
                     else:
-                        q = place + 1 if backward else 0
-                        end = count if backward else place
+                        q = position + 1 if backward else 0
+                        end = count if backward else position
                         while q < end and units.ranks[members[q], j] != rank:
                             q += 1
                         distinct[j] += q == end
@@ -140,10 +140,10 @@ def _divided(units, charges, state, a, b, members, count, smallest, least, costs
                     count_left = i
                     break
                 count_left = i + 1
-            elif place > 0 and place <= count_left and rows >= smallest and all_rows - rows >= smallest:
-                gain = whole - costs[place - 1] - rows * total
+            elif position > 0 and position <= count_left and rows >= smallest and all_rows - rows >= smallest:
+                gain = whole - costs[position - 1] - rows * total
                 if gain > best:
-                    best, cut = gain, place
+                    best, cut = gain, position
             if backward and rows * total >= whole - best:
                 break
     return (best, cut) if cut != NONE else (0.0, NONE)

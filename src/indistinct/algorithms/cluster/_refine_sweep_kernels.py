@@ -84,6 +84,7 @@ def improve(units, charges, state, sweep, start, stop):
 
 @inner
 def _closed(sweep, c):
+    """Return whether a class must not change any more in this round."""
     return sweep.guarded and sweep.locked[c] == sweep.turn
 
 

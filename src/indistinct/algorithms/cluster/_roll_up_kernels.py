@@ -88,7 +88,7 @@ def _rename(names, codes, left, words, offsets, widths, lift, wanted):
 
 @inner
 def _settle(pending, codes, names, slots, left, totals, owners, sizes, smallest, class_ids):
-    """Label the cells of large groups and compact the others; return how many cells and rows remain."""
+    """Label the cells of large groups and compact the rest; return the numbers of cells and rows left."""
     kept, rows = 0, 0
     # Invariant: `pending[:kept]` remain without a label, in their order.
     for i in range(left):

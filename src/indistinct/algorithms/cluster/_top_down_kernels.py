@@ -21,7 +21,7 @@ def tally(pieces, codes, ranks, ancestors, groups):
     piece; return each part's first child, and for each child its node and its rows.
     """
     cells, counts, starts = pieces
-    found, seen = 0, np.full(len(ancestors), NOBODY, dtype=np.int64)
+    children, seen = 0, np.full(len(ancestors), NOBODY, dtype=np.int64)
     bounds = np.zeros(len(starts), dtype=np.int64)
     values, sizes = np.empty(len(cells), dtype=np.int64), np.zeros(len(cells), dtype=np.int64)
     for part in range(len(starts) - 1):
@@ -41,14 +41,14 @@ def tally(pieces, codes, ranks, ancestors, groups):
             node = ancestors[codes[cells[piece]], level]
             child = seen[node]
             if child < bounds[part]:
-                child = found
-                seen[node] = found
-                values[found] = node
-                found += 1
+                child = children
+                seen[node] = children
+                values[children] = node
+                children += 1
             groups[piece] = child
             sizes[child] += counts[piece]
-        bounds[part + 1] = found
-    return bounds, values[:found], sizes[:found]
+        bounds[part + 1] = children
+    return bounds, values[:children], sizes[:children]
 
 
 @jit

@@ -50,27 +50,27 @@ def _classes_of(space: ClusterSpace, class_ids: Codes) -> Settled:
     return Settled(dense, tuples, space.problem.frequencies.classes.regroup(dense.astype(np.int32), count))
 
 
-def _distances(space: ClusterSpace, found: Settled, cells: Codes, given: Codes) -> Codes:
+def _distances(space: ClusterSpace, settled: Settled, cells: Codes, given: Codes) -> Codes:
     """Return, for each class, the cost of merging the cluster of `cells` with `given` rows of that class."""
     own, rows = space.tuple_of(cells), int(space.problem.frequencies.counts[cells].sum())
-    climbed = space.climbed(space.meet(found.tuples, own[None, :]))
-    return np.asarray(rows * (climbed - space.climbed(own)) + given * (climbed - space.climbed(found.tuples)))
+    climbed = space.climbed(space.meet(settled.tuples, own[None, :]))
+    return np.asarray(rows * (climbed - space.climbed(own)) + given * (climbed - space.climbed(settled.tuples)))
 
 
-def _attach_one(space: ClusterSpace, found: Settled, cell: int) -> Codes:
+def _attach_one(space: ClusterSpace, settled: Settled, cell: int) -> Codes:
     """Assign a cell to the nearest class that satisfies the model with it; leave it where there is none."""
-    nearest = np.argsort(_distances(space, found, np.array([cell]), found.classes.sizes), kind="stable")
+    nearest = np.argsort(_distances(space, settled, np.array([cell]), settled.classes.sizes), kind="stable")
     cells, model = space.problem.frequencies.classes, space.problem.model
     for start in range(0, len(nearest), CLASSES_JUDGED_TOGETHER):
         asked = nearest[start : start + CLASSES_JUDGED_TOGETHER]
-        joined = _join_pairs(found.classes.take(asked), cells.take(np.full(len(asked), cell)))
+        joined = _join_pairs(settled.classes.take(asked), cells.take(np.full(len(asked), cell)))
         space.problem.counters["checks"] += len(asked)
         good = np.flatnonzero(~model.violations(joined))
         if len(good):
-            class_ids = found.class_ids.copy()
+            class_ids = settled.class_ids.copy()
             class_ids[cell] = asked[good[0]]
             return class_ids
-    return found.class_ids
+    return settled.class_ids
 
 
 def _join_pairs(first: Classes, second: Classes) -> Classes:
@@ -90,31 +90,31 @@ def _join_pairs(first: Classes, second: Classes) -> Classes:
     return Classes(first.sizes + second.sizes, histograms)
 
 
-def _attach_all(space: ClusterSpace, found: Settled) -> Codes:
+def _attach_all(space: ClusterSpace, settled: Settled) -> Codes:
     """Merge all leftovers with the nearest class; they remain leftovers if the model does not hold yet."""
-    cells = np.flatnonzero(found.class_ids < 0)
-    nearest = int(np.argmin(_distances(space, found, cells, found.classes.sizes)))
-    joined = np.concatenate([cells, np.flatnonzero(found.class_ids == nearest)])
+    cells = np.flatnonzero(settled.class_ids < 0)
+    nearest = int(np.argmin(_distances(space, settled, cells, settled.classes.sizes)))
+    joined = np.concatenate([cells, np.flatnonzero(settled.class_ids == nearest)])
     one = space.problem.frequencies.classes.take(joined).regroup(np.zeros(len(joined), dtype=np.int32), 1)
     space.problem.counters["checks"] += 1
-    class_ids = found.class_ids.copy()
+    class_ids = settled.class_ids.copy()
     class_ids[joined] = -1 if space.problem.model.violations(one)[0] else nearest
     return class_ids
 
 
-def _attach_stub(space: ClusterSpace, found: Settled) -> Pieces:
+def _attach_stub(space: ClusterSpace, settled: Settled) -> Pieces:
     """Give the leftovers the rows that they need from the nearest class that can spare them, or a whole class."""
-    cells, counts = np.flatnonzero(found.class_ids < 0), space.problem.frequencies.counts
+    cells, counts = np.flatnonzero(settled.class_ids < 0), space.problem.frequencies.counts
     own, smallest = int(counts[cells].sum()), space.problem.model.smallest
-    lacking = np.where(own + found.classes.sizes >= 2 * smallest, smallest - own, found.classes.sizes)
-    nearest = int(np.argmin(_distances(space, found, cells, lacking)))
-    donors = np.flatnonzero(found.class_ids == nearest)
+    lacking = np.where(own + settled.classes.sizes >= 2 * smallest, smallest - own, settled.classes.sizes)
+    nearest = int(np.argmin(_distances(space, settled, cells, lacking)))
+    donors = np.flatnonzero(settled.class_ids == nearest)
     before = np.cumsum(counts[donors]) - counts[donors]
     taken = np.clip(int(lacking[nearest]) - before, 0, counts[donors])
-    fresh = int(found.class_ids.max()) + 1
+    fresh = int(settled.class_ids.max()) + 1
     staying = counts.copy()
     staying[donors] -= taken
-    class_ids = np.where(found.class_ids < 0, fresh, found.class_ids)
+    class_ids = np.where(settled.class_ids < 0, fresh, settled.class_ids)
     cells = np.concatenate([np.arange(len(class_ids)), donors])
     owners = np.concatenate([class_ids, np.full(len(donors), fresh)])
     rows = np.concatenate([staying, taken])

@@ -115,6 +115,7 @@ class MDAV(Algorithm):
         return self._recoding(problem, pieces)
 
     def _recoding(self, problem: Problem, pieces: Pieces) -> Recoding:
+        """Summarize the clusters to a recoding."""
         distinct, class_ids = distinct_with_places(pieces.class_ids)
         pieces = replace(pieces, class_ids=class_ids.astype(np.int32))
         columns, values = summarize(
@@ -130,8 +131,8 @@ class MDAV(Algorithm):
             by_cell = np.empty(len(vectors), dtype=np.int32)
             by_cell[pieces.cells] = pieces.class_ids
             return ByCell(columns, vectors, by_cell, values)
-        found = pieces.in_order()
-        return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
+        ordered = pieces.in_order()
+        return ByRow(columns, vectors, ordered.cells, ordered.joint, ordered.class_ids, ordered.counts, values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,15 +153,15 @@ class Points:
         numbers = np.empty((len(vectors), len(ranged)))
         weights = [importance.of(problem.columns[j].name) for j in ranged]
         scale, unknown = np.zeros(len(ranged)), DISTANCE_TO_MISSING * np.array(weights) ** 2
-        for place, j in enumerate(ranged):
-            numbers[:, place] = _numbers(problem.columns[j])[vectors[:, j]]
-            deviation = _deviation(numbers[:, place], counts)
-            scale[place] = weights[place] / deviation if deviation else 0.0
+        for index, j in enumerate(ranged):
+            numbers[:, index] = _numbers(problem.columns[j])[vectors[:, j]]
+            deviation = _deviation(numbers[:, index], counts)
+            scale[index] = weights[index] / deviation if deviation else 0.0
         tables = [_ancestors(problem.columns[j]) for j in others]
         steps = np.zeros((len(others), max((table.shape[1] for table in tables), default=1)))
-        for place, (j, table) in enumerate(zip(others, tables, strict=True)):
+        for index, (j, table) in enumerate(zip(others, tables, strict=True)):
             height = max(table.shape[1] - 1, 1)
-            steps[place, : table.shape[1]] = importance.of(problem.columns[j].name) * np.arange(table.shape[1]) / height
+            steps[index, : table.shape[1]] = importance.of(problem.columns[j].name) * np.arange(table.shape[1]) / height
         flat = np.concatenate([table.ravel() for table in tables]) if tables else np.zeros(0, dtype=np.int32)
         offsets = starts_of([table.size for table in tables])[:-1].astype(np.int64)
         strides = np.array([table.shape[1] for table in tables], dtype=np.int64)
@@ -186,6 +187,7 @@ class Points:
         return made
 
     def _cut_block(self, block: Codes, counts: Codes) -> tuple[Codes, Codes] | None:
+        """Divide a large block of points at the middle of its widest column, None if that is impossible."""
         spreads = [
             _deviation(self.numbers[block, j], counts) * self.space.scale[j] for j in range(self.numbers.shape[1])
         ]
@@ -228,8 +230,8 @@ class Points:
                 self.space, numbers, codes, self.sizes, left, k, whole, state, marks, pieces, PAIRS_PER_REPORT
             )
             progress(1 - marks[ROWS] / total)
-        found = pieces[:, : marks[PIECES]]
-        return Pieces(block[found[0]], None, found[1].copy(), found[2].astype(np.int32))
+        labels = pieces[:, : marks[PIECES]]
+        return Pieces(block[labels[0]], None, labels[1].copy(), labels[2].astype(np.int32))
 
     def _scratch(self) -> tuple[Codes, Codes]:
         """Return scratch arrays for rows by column and category, and by level and node."""
@@ -281,6 +283,7 @@ def _root(parent: Codes, node: int) -> int:
 
 
 def _classes(problem: Problem, pieces: Pieces, *, split: bool) -> Classes:
+    """Return the classes of clusters with their histograms."""
     if split and problem.frequencies.joint is not None:
         return pieces.classes(problem.frequencies, pieces.size)
     if split:

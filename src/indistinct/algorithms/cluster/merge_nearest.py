@@ -164,14 +164,14 @@ def _spell(tree: Tree, cost: Codes) -> tuple[Codes, Codes]:
     planes: list[Codes] = []
     weights: list[int] = []
     for at in range(height - 1, -1, -1):
-        places, most = _places(above[at, tree.leaf], above[at + 1, tree.leaf], len(tree))
+        positions, most = _places(above[at, tree.leaf], above[at + 1, tree.leaf], len(tree))
         dear = int(cost[at + 1] - cost[at])
         if most <= 1:
             # No node branches on this level: nodes that differ here differ on the level above.
             if weights:
                 weights[-1] += dear
             continue
-        spelled = places[above[at]]
+        spelled = positions[above[at]]
         digits = max(-(-(most - 1).bit_length() // 7), 1) if most > ASKED else 1
         base = ASKED if digits == 1 else 128
         for digit in range(digits - 1, -1, -1):
@@ -188,9 +188,9 @@ def _places(nodes: Codes, parents: Codes, size: int) -> tuple[Codes, int]:
     pairs = np.unique(parents.astype(np.int64) * size + nodes)
     owners, children = np.divmod(pairs, size)
     starts = np.searchsorted(owners, owners)
-    places = np.zeros(size, dtype=np.int64)
-    places[children] = np.arange(len(pairs)) - starts
-    return places, int(places.max(initial=0)) + 1
+    positions = np.zeros(size, dtype=np.int64)
+    positions[children] = np.arange(len(pairs)) - starts
+    return positions, int(positions.max(initial=0)) + 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,6 +203,7 @@ class _Books:
 
     @classmethod
     def of(cls, classes: Classes) -> "_Books":
+        """Return the sizes and histograms of classes as dictionaries, which merging updates."""
         entries = {key: dict(enumerate(_rows(histogram))) for key, histogram in classes.histograms.items()}
         return cls(dict(enumerate(classes.sizes.tolist())), entries, classes)
 
@@ -232,6 +233,7 @@ class _Books:
 
 
 def _rows(histogram: Histogram) -> Iterator[dict[int, int]]:
+    """Yield the histogram of each class as a dictionary."""
     codes, counts, indptr = histogram.codes.tolist(), histogram.counts.tolist(), histogram.indptr.tolist()
     for start, stop in pairwise(indptr):
         yield dict(zip(codes[start:stop], counts[start:stop], strict=True))

@@ -25,7 +25,7 @@ from indistinct.metrics.weighted import weigh_metric
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.assign import assign
 from indistinct.recoding.kinds import Recoding
-from indistinct.spelling import parse
+from indistinct.text_form import parse
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (KACA, TopDown, TopDownKACA, TwoLevel, Mondrian, MDAV)}
@@ -85,6 +85,7 @@ class Refine(Algorithm):
         self._starters()
 
     def _starters(self) -> tuple[Algorithm, ...]:
+        """Return the algorithms whose results are refined."""
         if self.start == BEST:
             return TwoLevel(metric=self.metric), Mondrian(choose="loss")
         starter = parse(self.start, STARTS, what="start")
@@ -129,8 +130,8 @@ class Refine(Algorithm):
             begun.append((each, assignment, LocalSearch(problem, assignment, metric=metric)))
         start, before, search = min(begun, key=lambda each: each[2].cost())
         search.run(seconds=self.seconds, rounds=self.rounds)
-        found = search.recoding()
-        after = assign(problem.frequencies, found)
+        refined = search.recoding()
+        after = assign(problem.frequencies, refined)
         sign = 1 if metric.goal == "min" else -1
         good = sign * metric.value(after) <= sign * metric.value(before)
-        return found if good and not problem.model.violations(after.classes).any() else start
+        return refined if good and not problem.model.violations(after.classes).any() else start

@@ -19,7 +19,7 @@ BY_LEVEL = ("distortion", "precision")
 
 
 def charges_of(columns: Sequence[QuasiColumn], metric: CellMetric) -> Charges:
-    """Return what each column charges a class, as tables over the lowest and highest rank of its members."""
+    """Tabulate the loss of each column by the lowest and highest rank of a class."""
     kinds, strides, tables, nodes = zip(*(_column_charges(column, metric) for column in columns), strict=True)
     floors = [0 if metric.name in BY_LEVEL else floor_of(column) for column in columns]
     table = np.concatenate(tables).astype(np.float64)
@@ -61,7 +61,7 @@ def _ancestors(column: QuasiColumn) -> Codes:
 
 
 def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
-    """Return what classes that cover each range of ranks would publish."""
+    """Return the published form of classes that cover each range of ranks."""
     ancestors = _ancestors(column)
     levels = meeting_levels(ancestors, low, high)
     leaves: Codes = high - low + 1
@@ -71,7 +71,7 @@ def _probe(column: QuasiColumn, low: Codes, high: Codes) -> PublishedColumn:
 
 
 def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
-    """Return what a value of every rank would publish on a level."""
+    """Return the published form of a value of each rank on a level."""
     ranks, nodes = np.arange(len(column.domain)), _ancestors(column)[:, level]
     levels = np.full(len(ranks), level)
     leaves = np.ones(len(ranks), dtype=np.int64) if column.taxonomy is None else _leaves(column, nodes, levels)
@@ -80,19 +80,20 @@ def at_level(column: QuasiColumn, level: int) -> PublishedColumn:
 
 def _leaves(column: QuasiColumn, nodes: Codes, levels: Codes) -> Codes:
     """Return a raw value below each node of the hierarchy."""
-    found = np.ones(len(nodes), dtype=np.int64)
+    leaf_counts = np.ones(len(nodes), dtype=np.int64)
     for level, leaves in enumerate(column.taxonomy.leaves if column.taxonomy is not None else ()):
-        found[levels == level] = leaves[nodes[levels == level]]
-    return found
+        leaf_counts[levels == level] = leaves[nodes[levels == level]]
+    return leaf_counts
 
 
 def _published_column(column: QuasiColumn, low: Codes, high: Codes, **shape: Any) -> PublishedColumn:
-    places = column.positions[column.by_rank]
+    """Describe published ranges, for measuring their loss."""
+    positions = column.positions[column.by_rank]
     return PublishedColumn(
         column.name,
         (),
-        low=places[low],
-        high=places[high],
+        low=positions[low],
+        high=positions[high],
         span=column.span,
         size=column.size,
         height=column.height,

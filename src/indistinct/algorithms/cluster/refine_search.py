@@ -83,15 +83,15 @@ class LocalSearch:
     def _round(self, turn: int, deadline: float) -> None:
         """Split classes, then sweep along a new order."""
         order = self._order(turn)
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
         limits = (fewest_rows(self.problem.model), MIN_GAIN_SHARE * self.problem.frequencies.rows)
         marks = (self.seen, self.locked, self.rest, self.log, self.tally)
         earned, kinds = {}, (SPLIT, IMPROVE, REDIVIDE) if turn >= self.redivides else (SPLIT, IMPROVE)
         for kind in kinds:
             before = self.cost()
             window = PAIR_WINDOW if kind == REDIVIDE else WINDOW
-            sweep = Sweep(order, place, window, *limits, self.guarded, 3 * turn + kind, *marks, *self.room)
+            sweep = Sweep(order, position, window, *limits, self.guarded, 3 * turn + kind, *marks, *self.room)
             run_sweep(self.units, self.charges, self.state, sweep, kind, 0, 0)
             self.tally[[TRANSACTIONS, LINES]] = 0
             for start in range(0, len(order), UNITS_PER_CLOCK_CHECK):

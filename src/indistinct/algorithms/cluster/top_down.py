@@ -73,11 +73,11 @@ class TopDown(Algorithm):
         space = ClusterSpace(problem)
         self.require_whole(problem)
         if problem.model.traits.sizes_only:
-            found = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
+            parts = specialize_by_size(space, k=problem.model.smallest, again=self.respecialize_remainder)
         else:
-            found = specialize_by_model(space, again=self.respecialize_remainder)
+            parts = specialize_by_model(space, again=self.respecialize_remainder)
         problem.progress(0.7)
-        return recoding_of(space, found.pieces, by_row=True)
+        return recoding_of(space, parts.pieces, by_row=True)
 
 
 def specialize_by_model(space: ClusterSpace, *, again: bool = False) -> ClusterParts:
@@ -119,18 +119,20 @@ class Leaving:
         counts, child, joint = parts.pieces.counts[inside], children.groups[inside] - start, parts.pieces.joint
         kinds, kind = np.unique(np.zeros(len(counts)) if joint is None else joint[inside], return_inverse=True)
         cell = child * len(kinds) + kind
-        held = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
-        first = np.full(len(held), len(cell))
+        rows_of_kinds = np.bincount(cell, weights=counts, minlength=(stop - start) * len(kinds)).astype(np.int64)
+        first = np.full(len(rows_of_kinds), len(cell))
         np.minimum.at(first, cell, np.arange(len(cell)))
-        table = _Table(self, kinds.astype(np.int32), held.reshape(-1, len(kinds)), first.reshape(-1, len(kinds)))
+        table = _Table(
+            self, kinds.astype(np.int32), rows_of_kinds.reshape(-1, len(kinds)), first.reshape(-1, len(kinds))
+        )
         gone = table.leave(broken[start:stop], children.values[start:stop])
         return from_the_front(counts, cell, gone.ravel())
 
     def broken(self, kinds: Codes, rows: Codes) -> Mask:
         """Return which classes break the model; a class is given by its rows of each joint code."""
-        which, place = np.nonzero(rows)
+        which, index = np.nonzero(rows)
         self.space.problem.counters["checks"] += len(rows)
-        pieces = Pieces(which, kinds[place], rows[which, place], which)
+        pieces = Pieces(which, kinds[index], rows[which, index], which)
         return self.model.violations(pieces.classes(self.space.problem.frequencies, len(rows)))
 
     @cached_property
@@ -142,12 +144,12 @@ class Leaving:
     @cached_property
     def watched(self) -> dict[Key, Mask]:
         """For each key, which codes the model protects."""
-        found: dict[Key, Mask] = {}
+        masks: dict[Key, Mask] = {}
         histograms = self.space.problem.frequencies.classes.histograms
         for part in self.model.parts():
             for key in part.keys:
-                found[key] = found.get(key, False) | part.protects(histograms[key])
-        return found
+                masks[key] = masks.get(key, False) | part.protects(histograms[key])
+        return masks
 
     def rarity(self, kinds: Codes, rest: Codes) -> Codes:
         """Return how often the protected values of each joint code already occur in the remainder."""
@@ -193,7 +195,7 @@ class _Table:
         return self.held - left
 
     def _able(self, row: Codes) -> Mask:
-        """Return the kinds of which one row can leave a child without breaking the model."""
+        """Mark the kinds of rows that can leave a child without breaking the model."""
         able = np.zeros(len(row), dtype=bool)
         kinds = np.flatnonzero(row)
         if row.sum() > self.rule.model.smallest:

@@ -88,21 +88,22 @@ class TopDownKACA(Algorithm):
         return _by_model(space, forest, parts.pieces.divided(problem.frequencies))
 
     def _by_size(self, space: ClusterSpace, forest: Forest, parts: ClusterParts) -> Recoding:
+        """Merge the cells of each part by class sizes alone, in threads."""
         nodes, k = space.cells + forest.offsets, space.problem.model.smallest
         cells, counts, starts = parts.pieces.cells, parts.pieces.counts, parts.starts
 
         def merged(some: Codes) -> list[Merged]:
-            found = []
+            merges = []
             for start, stop in zip(starts[some].tolist(), starts[some + 1].tolist(), strict=True):
                 chosen, rows = cells[start:stop], counts[start:stop]
-                found.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
-            return found
+                merges.append(merge_by_size(forest, chosen, rows, nodes=nodes[chosen], k=k, stub=self.stub))
+            return merges
 
         # Time: every cell is compared with all cells of its part.
         shares = np.array_split(np.arange(len(parts)), workers())
-        found = list(chain(*spread(merged, shares, rows=len(cells), weight=256)))
-        space.problem.counters["merges"] += sum(merges for _, merges in found)
-        return recoding_of(space, join_pieces(pieces for pieces, _ in found), by_row=True)
+        merged_parts = list(chain(*spread(merged, shares, rows=len(cells), weight=256)))
+        space.problem.counters["merges"] += sum(merges for _, merges in merged_parts)
+        return recoding_of(space, join_pieces(pieces for pieces, _ in merged_parts), by_row=True)
 
 
 def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
@@ -113,17 +114,17 @@ def _by_model(space: ClusterSpace, forest: Forest, pieces: Pieces) -> Recoding:
     owner, cell = np.divmod(groups, len(nodes))
     starts = np.searchsorted(owner, np.arange(int(owner.max()) + 2))
 
-    found = [
+    merged_classes = [
         merge_by_model(forest, inside, nodes=nodes[cell[inside]], classes=classes.take(inside), model=model)
         for inside in np.split(np.arange(len(owner)), starts[1:-1])
     ]
-    first = _class_of_each(join_pieces(some for some, _ in found))
+    first = _class_of_each(join_pieces(some for some, _ in merged_classes))
     size = int(first.max()) + 1
     tuples = space.tuples_of(cell, class_ids=first, classes=size) + forest.offsets
     last, merges = merge_by_model(
         forest, np.arange(size), nodes=tuples, classes=classes.regroup(first, size), model=model
     )
-    space.problem.counters["merges"] += sum(merges for _, merges in found) + merges
+    space.problem.counters["merges"] += sum(merges for _, merges in merged_classes) + merges
     return recoding_of(space, replace(pieces, class_ids=_class_of_each(last)[first[group_ids]]), by_row=True)
 
 

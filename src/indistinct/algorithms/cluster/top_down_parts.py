@@ -137,8 +137,8 @@ def children_of(space: ClusterSpace, parts: ClusterParts, column: int) -> Childr
     groups = np.empty(len(parts.pieces), dtype=np.int64)
     pieces = (parts.pieces.cells, parts.pieces.counts, parts.starts)
     codes = space.problem.frequencies.vectors[:, column]
-    bounds, found, sizes = _kernels.tally(pieces, codes, quasi.ranks, taxonomy.ancestors, groups)
-    return Children(groups, bounds, found, sizes)
+    bounds, values, sizes = _kernels.tally(pieces, codes, quasi.ranks, taxonomy.ancestors, groups)
+    return Children(groups, bounds, values, sizes)
 
 
 def from_the_front(counts: Codes, groups: Codes, wanted: Codes) -> Codes:

@@ -77,15 +77,15 @@ class Tree:
     def lca(self, first: Codes, second: Codes) -> Codes:
         """Return the lowest common ancestor of each pair of nodes."""
         first, second = np.broadcast_arrays(np.asarray(first), np.asarray(second))
-        found = first.astype(np.int32)
+        ancestors = first.astype(np.int32)
         apart = np.flatnonzero(first.ravel() != second.ravel())
-        left, right, flat = first.ravel(), second.ravel(), found.ravel()
+        left, right, flat = first.ravel(), second.ravel(), ancestors.ravel()
         for row in self.above:
             if not len(apart):
                 break
             flat[apart] = row[left[apart]]
             apart = apart[flat[apart] != row[right[apart]]]
-        return flat.reshape(found.shape)
+        return flat.reshape(ancestors.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,10 +112,10 @@ class ClusterSpace(TreeProblem):
     def cells(self) -> Codes:
         """The leaf nodes of every cell: cells × columns."""
         vectors = self.problem.frequencies.vectors
-        found = np.empty(vectors.shape, dtype=np.int32, order="F")
-        for place, tree in enumerate(self.trees):
-            found[:, place] = tree.leaf[vectors[:, place]]
-        return found
+        vectors_by_column = np.empty(vectors.shape, dtype=np.int32, order="F")
+        for index, tree in enumerate(self.trees):
+            vectors_by_column[:, index] = tree.leaf[vectors[:, index]]
+        return vectors_by_column
 
     @cached_property
     def weights(self) -> tuple[Fraction, ...]:
@@ -142,15 +142,15 @@ class ClusterSpace(TreeProblem):
     @cached_property
     def cost(self) -> tuple[Codes, ...]:
         """For each column, the integer cost of generalizing a leaf to each level."""
-        found = []
+        costs = []
         for weight, taxonomy in zip(self.weights, self.taxonomies, strict=True):
             whole, height = weight * self.scale, taxonomy.height
             if self.scheme == "uniform" and (whole / max(height, 1)).denominator == 1:
-                found.append(np.arange(height + 1) * int(whole / max(height, 1)))
+                costs.append(np.arange(height + 1) * int(whole / max(height, 1)))
             else:
                 shares = step_costs(height, scheme=self.scheme, beta=self.beta)
-                found.append(np.rint(shares * float(whole)).astype(np.int64))
-        return tuple(found)
+                costs.append(np.rint(shares * float(whole)).astype(np.int64))
+        return tuple(costs)
 
     @cached_property
     def node_cost(self) -> tuple[Codes, ...]:
@@ -175,12 +175,12 @@ class ClusterSpace(TreeProblem):
     def tuples_of(self, members: Codes, *, class_ids: Codes, classes: int) -> Codes:
         """Return the closest common generalization of each class; cell `members[i]` belongs to class `class_ids[i]`."""
         vectors = self.problem.frequencies.vectors
-        found = np.empty((classes, len(self.columns)), dtype=np.int32)
-        for place, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
-            ranks = column.ranks[vectors[members, place]]
+        tuples = np.empty((classes, len(self.columns)), dtype=np.int32)
+        for index, (column, tree) in enumerate(zip(self.columns, self.trees, strict=True)):
+            ranks = column.ranks[vectors[members, index]]
             bounds = tight_bounds(column, ranks, class_ids=class_ids, classes=classes)
-            found[:, place] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
-        return found
+            tuples[:, index] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
+        return tuples
 
 
 def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell | ByRow:
@@ -201,6 +201,6 @@ def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell 
         by_cell = np.empty(len(vectors), dtype=np.int32)
         by_cell[pieces.cells] = class_ids
         return ByCell(columns, vectors, by_cell, values)
-    found = replace(pieces, class_ids=class_ids)
-    found = found.divided(frequencies) if found.joint is None else found.in_order()
-    return ByRow(columns, vectors, found.cells, found.joint, found.class_ids, found.counts, values)
+    renumbered = replace(pieces, class_ids=class_ids)
+    renumbered = renumbered.divided(frequencies) if renumbered.joint is None else renumbered.in_order()
+    return ByRow(columns, vectors, renumbered.cells, renumbered.joint, renumbered.class_ids, renumbered.counts, values)

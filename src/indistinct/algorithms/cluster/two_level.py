@@ -115,13 +115,13 @@ def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
         metric.importance.check([column.name for column in space.columns])
         weights = [metric.importance.of(column.name) for column in space.columns]
         return tuple(w * cost for w, cost in zip(weights, space.cost, strict=True)) if metric.importance else space.cost
-    counts, found = space.problem.frequencies.counts, []
-    for place, column in enumerate(space.columns):
-        rows = np.bincount(space.problem.frequencies.vectors[:, place], weights=counts, minlength=len(column.domain))
+    counts, column_costs = space.problem.frequencies.counts, []
+    for index, column in enumerate(space.columns):
+        rows = np.bincount(space.problem.frequencies.vectors[:, index], weights=counts, minlength=len(column.domain))
         height = 0 if column.taxonomy is None else column.taxonomy.height
         paid = [metric.charge(at_level(column, level)) @ rows[column.by_rank] for level in range(height + 1)]
-        found.append(np.array(paid) / rows.sum())
-    return tuple(found)
+        column_costs.append(np.array(paid) / rows.sum())
+    return tuple(column_costs)
 
 
 def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
@@ -131,13 +131,13 @@ def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
 
 def cumulative_lifts(costs: LevelCosts) -> Codes:
     """Return the lifts of the thesis: level by level, one column more in each, the cheapest step first, never back."""
-    lift, found = [0] * len(costs), [[0] * len(costs)]
+    lift, lifts = [0] * len(costs), [[0] * len(costs)]
     for level in range(1, max(len(cost) for cost in costs)):
         steps = [(cost[level] - cost[level - 1], j) for j, cost in enumerate(costs) if level < len(cost)]
         for _, column in sorted(steps):
             lift[column] = level
-            found.append(list(lift))
-    return np.array(found[1:] or found, dtype=np.int32)
+            lifts.append(list(lift))
+    return np.array(lifts[1:] or lifts, dtype=np.int32)
 
 
 def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
@@ -152,14 +152,14 @@ def cheapest_lifts(costs: LevelCosts, limit: int = LIFT_LIMIT) -> Codes:
 
 def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
     """Return the cheapest lifts of a lattice that is too large to list."""
-    found: list[tuple[int, ...]] = []
+    lifts_so_far: list[tuple[int, ...]] = []
     # Each lift is generated from exactly one other: the one with its last raised column one level lower.
     ahead: list[tuple[float, tuple[int, ...], int]] = [(0, (0,) * len(costs), 0)]
     dearest = [-math.inf] * limit + [0.0]  # a heap of negative costs, of the cheapest lifts only
     steps = [np.diff(cost).tolist() for cost in costs]
-    while ahead and len(found) <= limit:
+    while ahead and len(lifts_so_far) <= limit:
         paid, lift, last = heapq.heappop(ahead)
-        found.append(lift)
+        lifts_so_far.append(lift)
         for column in range(last, len(costs)):
             if lift[column] < len(steps[column]):
                 price = paid + steps[column][lift[column]]
@@ -167,7 +167,7 @@ def _first_lifts(costs: LevelCosts, limit: int) -> Codes:
                     heapq.heapreplace(dearest, -price)
                     higher = (*lift[:column], lift[column] + 1, *lift[column + 1 :])
                     heapq.heappush(ahead, (price, higher, column))
-    return np.array(found[1:], dtype=np.int32)
+    return np.array(lifts_so_far[1:], dtype=np.int32)
 
 
 def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -> Codes:
@@ -181,16 +181,16 @@ def roll_up(space: ClusterSpace, lifts: Codes, *, by_size: bool | None = None) -
     broken = problem.model.violations(problem.frequencies.classes)
     class_ids = np.where(broken, -1, np.arange(len(broken)))
     group = _by_size(space, class_ids) if by_size else partial(_by_model, space, class_ids)
-    place, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
-    while place < len(lifts):
-        some = lifts[place : place + LIFTS_PER_REPORT]
+    position, work, last = 0, 0, len(lifts) - sum(len(tree.above) - 1 for tree in space.trees)
+    while position < len(lifts):
+        some = lifts[position : position + LIFTS_PER_REPORT]
         work += int(np.count_nonzero(class_ids < 0)) * len(some) * (1 if by_size else COST_OF_MODEL)
         tried = group(some)
         problem.counters["rollups"] += tried
         if tried < len(some):
             break
-        place = max(place + LIFTS_PER_REPORT, last if work > MAX_CELL_LIFTS else 0)
-        problem.progress(0.8 * min(place / len(lifts), 1.0))
+        position = max(position + LIFTS_PER_REPORT, last if work > MAX_CELL_LIFTS else 0)
+        problem.progress(0.8 * min(position / len(lifts), 1.0))
     return class_ids
 
 
@@ -239,9 +239,9 @@ def _words(space: ClusterSpace) -> tuple[Codes, Codes]:
     become one class, published as what they have in common.
     """
     stride, parts = 1, []
-    for place, tree in enumerate(space.trees):
+    for index, tree in enumerate(space.trees):
         if (stride * len(tree)).bit_length() > BITS_PER_WORD:
-            stride = int(np.random.default_rng(place).integers(1 << 62, 1 << 63)) | 1
+            stride = int(np.random.default_rng(index).integers(1 << 62, 1 << 63)) | 1
         parts.append((tree.above.astype(np.uint64) * np.uint64(stride)).ravel())
         stride *= len(tree)
     return np.concatenate(parts), starts_of([len(part) for part in parts])[:-1]

@@ -82,20 +82,20 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
     depth_limit = 1
     for j in range(first, columns):
         depth_limit += heights[j]
-    room = 16
-    while room < 2 * length:
-        room *= 2
-    stamps, slots = np.zeros(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    capacity = 16
+    while capacity < 2 * length:
+        capacity *= 2
+    stamps, slots = np.zeros(capacity, dtype=np.int64), np.empty(capacity, dtype=np.int64)
     held_words = np.empty((depth_limit, length), dtype=np.uint64)
     held_counts = np.empty((depth_limit, length), dtype=np.int64)
     lengths = np.empty(depth_limit, dtype=np.int64)
     raised = np.empty(depth_limit, dtype=np.int64)  # the column that was generalized to reach each depth
-    place = (levels * strides).sum()
+    position = (levels * strides).sum()
     scratch = np.empty(np.int64(masks.max()) + 1, dtype=np.int64)
     for i in range(length):
         held_words[0, i], held_counts[0, i] = words[i], counts[i]
     lengths[0], raised[0] = length, first
-    survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[place])
+    survey(words, counts, length, k, shifts, masks, charges, starts, levels, scratch, found[position])
     depth, column, stamp = 0, first, np.int64(0)
     # Invariant: depths 0 … `depth` hold the classes of the path to the node at `levels`; every earlier node was
     # surveyed.
@@ -108,9 +108,9 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
             coarser = held_words[depth], held_counts[depth]
             lengths[depth] = roll_step(*finer, shifts[column], masks[column], table, *coarser, stamps, slots, stamp)
             levels[column] += 1
-            place += strides[column]
+            position += strides[column]
             raised[depth] = column
-            survey(*coarser, lengths[depth], k, shifts, masks, charges, starts, levels, scratch, found[place])
+            survey(*coarser, lengths[depth], k, shifts, masks, charges, starts, levels, scratch, found[position])
         elif column < columns:
             column += 1
         elif depth == 0:
@@ -118,6 +118,6 @@ def sweep(words, counts, first, levels, heights, strides, k, shifts, masks, tabl
         else:  # back to the finer node, to continue with its next column
             column = raised[depth]
             levels[column] -= 1
-            place -= strides[column]
+            position -= strides[column]
             depth -= 1
             column += 1

@@ -83,7 +83,7 @@ class BreadthFirst:
 
 def columns_of(node: Node) -> tuple[int, ...]:
     """Return the columns of a candidate."""
-    return tuple(place for place, level in enumerate(node) if level != OUT)
+    return tuple(index for index, level in enumerate(node) if level != OUT)
 
 
 def minimal(nodes: set[Node]) -> set[Node]:

@@ -26,7 +26,7 @@ from indistinct.algorithms.full_domain.stars import Units, group_published, plac
 from indistinct.algorithms.full_domain.subtrees import SubtreeCut
 from indistinct.algorithms.parameters import IMPORTANCE, NODE_LIMIT, START, TIME_LIMIT
 from indistinct.errors import Feasible, InfeasibleError, ParameterError
-from indistinct.figures import share_above
+from indistinct.figures import plural, share_above
 from indistinct.frequencies.compatible_rows import compare_counts
 from indistinct.frequencies.lattice import Node
 from indistinct.frequencies.value import Key
@@ -36,7 +36,7 @@ from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import NO_IMPORTANCE, Importance, importance_of
 from indistinct.recoding.kinds import ByCell, Recoding
 from indistinct.schema import Schema
-from indistinct.spelling import parse, spell
+from indistinct.text_form import parse, spell
 
 STARTS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {kind.name: kind for kind in (Optimal, Samarati, BottomUp, Incognito, Datafly)}
@@ -144,8 +144,8 @@ class CellSuppression(Algorithm):
         if self._optimal:
             importance = self.importance or problem.importance
             return find_fewest_stars(problem, importance, nodes=self.nodes, seconds=self.seconds, spec=self)
-        found = self.beginning().find(problem)
-        if found.node is None:
+        recoding = self.beginning().find(problem)
+        if recoding.node is None:
             raise ParameterError.of(
                 "CellSuppression",
                 "start",
@@ -153,14 +153,15 @@ class CellSuppression(Algorithm):
                 hint=f"use one of {', '.join(STARTS)}",
             )
         space = FullDomain(problem)
-        levels = tuple(found.node[column.name] for column in space.columns)
+        levels = tuple(recoding.node[column.name] for column in space.columns)
         outliers = Outliers(space, levels, self.importance or problem.importance)
         outliers.place()
         dropped = outliers.dropped_members()
         if dropped > problem.suppression:
             raise InfeasibleError(
-                f"{dropped} row(s) are singled out whichever cells go; {problem.suppression} may be dropped",
-                hint="allow more suppression, or use start=optimal, which keeps to the budget",
+                f"{plural(dropped, 'row')} would have to be suppressed whichever cells are; {problem.suppression} "
+                "may be suppressed",
+                hint="allow more suppression, or use start=optimal, which keeps to the suppression limit",
                 feasible=Feasible(share=share_above(dropped, problem.frequencies.members)),
             )
         if not outliers.stars.any():
@@ -207,8 +208,8 @@ class Outliers:
             tuple(self.importance.of(column.name) for column in self.space.columns),
             problem.model,
         )
-        found = place_units(units, counters=problem.counters, progress=problem.progress)
-        self.stars[outside], self.kept[outside] = found.stars & found.placed[:, None], found.placed
+        placement = place_units(units, counters=problem.counters, progress=problem.progress)
+        self.stars[outside], self.kept[outside] = placement.stars & placement.placed[:, None], placement.placed
 
     @property
     def free(self) -> list[int]:
@@ -236,13 +237,13 @@ class Outliers:
 
     def recoding(self) -> ByCell:
         """Return the recoding: the node, outliers with suppressed cells, and the remaining outliers removed."""
-        columns, shown = [], self.values.astype(np.int32)
+        columns, published = [], self.values.astype(np.int32)
         for j, (column, level) in enumerate(zip(self.space.columns, self.levels, strict=True)):
             starred = self.stars[:, j]
             columns.append(recoded_column(column, level, starred=bool(starred.any()))[0])
-            shown[starred, j] = len(columns[-1].summary.published) - 1
-        values, places = np.unique(shown[self.kept], axis=0, return_inverse=True)
-        classes = np.full(len(shown), -1, dtype=np.int32)
-        classes[self.kept] = places.reshape(-1)
+            published[starred, j] = len(columns[-1].summary.published) - 1
+        values, inverse = np.unique(published[self.kept], axis=0, return_inverse=True)
+        classes = np.full(len(published), -1, dtype=np.int32)
+        classes[self.kept] = inverse.reshape(-1)
         vectors = np.ascontiguousarray(self.space.problem.frequencies.vectors)
         return ByCell(tuple(columns), vectors, classes[self.cut.class_ids], values)

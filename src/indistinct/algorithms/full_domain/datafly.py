@@ -7,7 +7,6 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.full_domain.nodes import FullDomain
-from indistinct.budget import NO_BUDGET, Budget, Unit
 from indistinct.errors import InfeasibleError, ParameterError
 from indistinct.figures import share_above
 from indistinct.frequencies.lattice import RolledUp
@@ -15,6 +14,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.base import Model
 from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.kinds import Recoding
+from indistinct.suppression_limit import NO_BUDGET, Budget, Unit
 
 SuppressedRows = Literal["drop", "star"]
 
@@ -78,7 +78,7 @@ class Datafly(Algorithm):
                 "Datafly",
                 "outliers",
                 f"must be k, or a whole number of at least 0; got {self.outliers!r}",
-                hint="leave it out to allow as many as the suppression budget",
+                hint="leave it out to allow as many as the suppression limit",
             )
 
     def own_budget(self, model: Model, unit: Unit) -> Budget:
@@ -128,8 +128,8 @@ class Datafly(Algorithm):
             raise ParameterError.of(
                 "Datafly",
                 "outliers",
-                f"is {chosen}, and {budget} row(s) of {rows} may be dropped",
-                hint=f"allow more suppression{more}, or leave `outliers` out, which keeps to the budget",
+                f"is {chosen}, and {budget} of {rows} rows may be suppressed",
+                hint=f"allow more suppression{more}, or leave `outliers` out, which keeps to the suppression limit",
             )
         return min(chosen, rows - 1)
 
@@ -166,5 +166,6 @@ def _hidden(space: FullDomain, rolled: RolledUp, broken: Codes) -> Codes:
         if not space.problem.model.violations(together).any():
             return np.flatnonzero(hidden)
     raise InfeasibleError(
-        "no set of whole classes can hide among rows of stars", hint="use suppressed_rows=drop, or a weaker model"
+        "no whole classes can join the suppressed rows so that these satisfy the model",
+        hint="use suppressed_rows=drop, or a weaker model",
     )

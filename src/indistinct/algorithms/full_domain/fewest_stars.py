@@ -34,7 +34,7 @@ from indistinct.machine.stages import enter
 from indistinct.models.base import Model
 from indistinct.recoding.columns import Importance
 from indistinct.recoding.kinds import ByRow, Recoding
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # Default limits of nodes of the integer program: in general, and where the answer cannot be proven.
 DEFAULT_NODES, DEFAULT_NODES_UNPROVEN = 1000, 1
@@ -163,6 +163,7 @@ def _with_classes(
 
 
 def _patterns(stars: list[tuple[int, ...]], members: list[Codes], width: int) -> Patterns:
+    """Collect the possible sets of starred columns with their cells."""
     starred = np.zeros((len(stars), width), dtype=bool)
     for index, mask in enumerate(stars):
         starred[index, list(mask)] = True
@@ -177,13 +178,13 @@ def _groups(table: StarTable, useful: Codes, mask: tuple[int, ...]) -> list[Code
     rows = np.bincount(ids, weights=table.counts[useful], minlength=groups)
     order = np.argsort(ids, kind="stable")
     ends = np.cumsum(np.bincount(ids, minlength=groups))
-    found = []
+    cells_by_set = []
     for group in np.flatnonzero(rows >= table.k).tolist():
         cells = useful[order[ends[group - 1] if group else 0 : ends[group]]]
         inside = table.values[cells]
         if all((inside[:, j] != inside[0, j]).any() for j in mask):
-            found.append(cells)
-    return found
+            cells_by_set.append(cells)
+    return cells_by_set
 
 
 def _least_extra(extra: Codes, counts: Codes, k: int) -> int:
@@ -210,6 +211,7 @@ def find_fewest_stars(
 
 
 def _table_of(space: FullDomain, importance: Importance) -> StarTable:
+    """Return the cells with whole-number costs of a star in each column."""
     weights = [
         Fraction(str(importance.of(column.name))).limit_denominator(MAX_WEIGHT_DENOMINATOR) for column in space.columns
     ]
@@ -240,20 +242,20 @@ def _start_of(table: StarTable, space: FullDomain) -> StarSolution:
     small = np.flatnonzero(table.counts < table.k)
     if not len(small):
         return StarSolution(whole, table.counts, stars, dropped)
-    found = place_units(
+    placement = place_units(
         units_of(small, table.counts[small]),
         counters=problem.counters,
         progress=lambda share: problem.progress(0.2 * share),
     )
-    stars[small], dropped[small] = found.stars, ~found.placed
+    stars[small], dropped[small] = placement.stars, ~placement.placed
     if int(table.counts[dropped].sum()) > table.budget:
         stars, dropped = _join_rest(table, stars, dropped), np.zeros_like(dropped)
     starts = [StarSolution(whole, table.counts, stars, dropped)]
     lent = lend_rows(table)
     if lent is not None:
         units = units_of(lent.cells, lent.counts)
-        found = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
-        starts.append(_join_equal_pieces(StarSolution(lent.cells, lent.counts, found.stars, lent.dropped)))
+        placement = repair(units, Placement(lent.stars, ~lent.dropped), counters=problem.counters)
+        starts.append(_join_equal_pieces(StarSolution(lent.cells, lent.counts, placement.stars, lent.dropped)))
     return min((each for each in starts if is_valid(table, each)), key=table.cost)
 
 
@@ -324,12 +326,12 @@ def _pieces_of(
     )
 
 
-def _join_equal_pieces(found: StarSolution) -> StarSolution:
+def _join_equal_pieces(solution: StarSolution) -> StarSolution:
     """Return the solution with pieces of one cell that show the same stars joined."""
-    keys = np.column_stack([found.cells, found.dropped, found.stars])
-    distinct, first, places = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    counts = np.bincount(places.reshape(-1), weights=found.counts, minlength=len(distinct)).astype(np.int64)
-    return StarSolution(found.cells[first], counts, found.stars[first], found.dropped[first])
+    keys = np.column_stack([solution.cells, solution.dropped, solution.stars])
+    distinct, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    counts = np.bincount(inverse.reshape(-1), weights=solution.counts, minlength=len(distinct)).astype(np.int64)
+    return StarSolution(solution.cells[first], counts, solution.stars[first], solution.dropped[first])
 
 
 def _join_rest(table: StarTable, stars: Mask, left: Codes) -> Mask:
@@ -362,13 +364,15 @@ def solve(table: StarTable, start: StarSolution, *, nodes: int, seconds: float |
     if not complete:
         enter("searching: too large for a proof")
         nodes = min(nodes, DEFAULT_NODES_UNPROVEN) if nodes else DEFAULT_NODES_UNPROVEN
-    found, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
-    if found is not None and table.cost(found) < best:
-        start, best = found, table.cost(found)
+    solution, reached, count = _solve_program(table, patterns, bound, nodes=nodes, seconds=seconds)
+    if solution is not None and table.cost(solution) < best:
+        start, best = solution, table.cost(solution)
     return start, _proof(table, best, min(reached, best) if complete else bound, count)
 
 
 def _proof(table: StarTable, best: int, bound: int, nodes: int) -> Proof:
+    """Return the proof in the unit of a star."""
+
     def weigh(cost: int) -> float:
         return cost // table.scale if cost % table.scale == 0 else cost / table.scale
 
@@ -422,6 +426,7 @@ def _solve_program(
 
 
 def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) -> tuple[StarSolution | None, int, int]:
+    """Read the answer of the solver: solution, lower bound and number of nodes."""
     count = int(getattr(answer, "mip_node_count", 0) or 0)
     dual = getattr(answer, "mip_dual_bound", None)
     if answer.status == 2:  # nothing costs less than the start: patterns that cannot cost less were left out
@@ -432,30 +437,31 @@ def _read_answer(table: StarTable, patterns: Patterns, answer: Any, bound: int) 
         return None, bound, count
     pairs, cells = len(patterns.cells), len(table.values)
     owners = np.repeat(np.arange(len(patterns)), np.diff(patterns.starts))
-    shown, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
-    used, gone = np.flatnonzero(shown), np.flatnonzero(dropped)
-    found = StarSolution(
+    rows_of_stars, dropped = np.rint(answer.x[:pairs]).astype(np.int64), np.rint(answer.x[pairs : pairs + cells])
+    used, gone = np.flatnonzero(rows_of_stars), np.flatnonzero(dropped)
+    solution = StarSolution(
         np.concatenate([patterns.cells[used], gone]),
-        np.concatenate([shown[used], dropped[gone].astype(np.int64)]),
+        np.concatenate([rows_of_stars[used], dropped[gone].astype(np.int64)]),
         np.concatenate([patterns.stars[owners[used]], np.zeros((len(gone), table.values.shape[1]), dtype=bool)]),
         np.concatenate([np.zeros(len(used), dtype=bool), np.ones(len(gone), dtype=bool)]),
     )
-    return (found if is_valid(table, found) else None), bound, count
+    return (solution if is_valid(table, solution) else None), bound, count
 
 
-def is_valid(table: StarTable, found: StarSolution) -> bool:
+def is_valid(table: StarTable, solution: StarSolution) -> bool:
     """Return whether every row occurs once, every class has at least k rows, and the suppression limit is kept."""
-    rows = np.bincount(found.cells, weights=found.counts, minlength=len(table.values))
-    ids, size = group_published(table.values[found.cells], found.stars)
-    sizes = np.bincount(ids[~found.dropped], weights=found.counts[~found.dropped], minlength=size)
+    rows = np.bincount(solution.cells, weights=solution.counts, minlength=len(table.values))
+    ids, size = group_published(table.values[solution.cells], solution.stars)
+    sizes = np.bincount(ids[~solution.dropped], weights=solution.counts[~solution.dropped], minlength=size)
     return bool(
         (rows == table.counts).all()
         and ((sizes == 0) | (sizes >= table.k)).all()
-        and found.counts[found.dropped].sum() <= table.budget
+        and solution.counts[solution.dropped].sum() <= table.budget
     )
 
 
 def _import_solver() -> tuple[Any, Any, Any]:
+    """Import the solver; raise `MissingExtraError` if it is not installed."""
     try:
         from scipy.optimize import Bounds, LinearConstraint, milp
     except ImportError:
@@ -467,6 +473,7 @@ def _import_solver() -> tuple[Any, Any, Any]:
 def _explain(
     problem: Problem, table: StarTable, start: StarSolution, best: StarSolution, proof: Proof, spec: Algorithm
 ) -> None:
+    """Record the proof and the attempts."""
     problem.counters.update(nodes=proof.nodes, proven=int(proof.proven))
     problem.counters["bound"], problem.counters["gap"] = proof.bound, proof.gap  # type: ignore[assignment]
     problem.counters["stars"] = int(best.counts[~best.dropped] @ best.stars[~best.dropped].sum(axis=1))
@@ -477,6 +484,7 @@ def _explain(
 
 
 def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
+    """Describe a solution as an attempt."""
     ids = group_published(table.values[solution.cells], solution.stars)[0]
     classes = len(np.unique(ids[~solution.dropped]))
     dropped = int(solution.counts[solution.dropped].sum())
@@ -486,16 +494,16 @@ def _attempt(name: str, table: StarTable, solution: StarSolution) -> Attempt:
 def _recoding(space: FullDomain, solution: StarSolution) -> Recoding:
     """Return the recoding of a solution by row, because equal rows may be split."""
     frequencies = space.problem.frequencies
-    columns, shown = [], frequencies.vectors[solution.cells].astype(np.int32)
+    columns, published = [], frequencies.vectors[solution.cells].astype(np.int32)
     for j, column in enumerate(space.columns):
         starred = solution.stars[:, j] & ~solution.dropped
         recoded, groups = recoded_column(column, 0, starred=bool(starred.any()))
         columns.append(recoded)
-        shown[:, j] = groups[shown[:, j]]
-        shown[starred, j] = len(recoded.summary.published) - 1
-    values, places = np.unique(shown[~solution.dropped], axis=0, return_inverse=True)
-    class_ids = np.full(len(shown), -1, dtype=np.int32)
-    class_ids[~solution.dropped] = places.reshape(-1)
+        published[:, j] = groups[published[:, j]]
+        published[starred, j] = len(recoded.summary.published) - 1
+    values, inverse = np.unique(published[~solution.dropped], axis=0, return_inverse=True)
+    class_ids = np.full(len(published), -1, dtype=np.int32)
+    class_ids[~solution.dropped] = inverse.reshape(-1)
     vectors = np.ascontiguousarray(frequencies.vectors)
     pieces = Pieces(solution.cells, None, solution.counts, class_ids).divided(frequencies)
     return ByRow(tuple(columns), vectors, pieces.cells, pieces.joint, pieces.class_ids, pieces.counts, values)

@@ -86,7 +86,7 @@ class Incognito(AllNodes):
         candidates = {
             _node(width, {column: level}) for column in range(width) for level in range(space.lattice.shape[column])
         }
-        found: list[set[Node]] = []
+        survivors: list[set[Node]] = []
         for size in range(1, width + 1):
             before, done = problem.counters["checks"], size - 1
 
@@ -94,12 +94,12 @@ class Incognito(AllNodes):
                 problem.progress((done + share) / width)
 
             search = BreadthFirst(space, self.marking, self._roots(space, candidates, cube), report=report)
-            found.append(search.search(candidates))
+            survivors.append(search.search(candidates))
             problem.counters[f"checks over {size} columns"] = problem.counters["checks"] - before
             problem.progress(size / width)
             if size < width:
-                candidates = prune_candidates(join_survivors(found[-1], size), found[-1])
-        return found
+                candidates = prune_candidates(join_survivors(survivors[-1], size), survivors[-1])
+        return survivors
 
     def _roots(self, space: FullDomain, candidates: set[Node], cube: dict[Columns, RolledUp]) -> RootSource:
         """Return the function that gives the frequency set of a node without a failed specialization."""
@@ -120,10 +120,12 @@ class Incognito(AllNodes):
 
 
 def _node(width: int, levels: dict[int, int]) -> Node:
-    return tuple(levels.get(place, OUT) for place in range(width))
+    """Return a node over all columns; those without a level are out."""
+    return tuple(levels.get(index, OUT) for index in range(width))
 
 
 def _from(space: FullDomain, finer: RolledUp, node: Node) -> RolledUp:
+    """Roll a finer node up to another one, unless it is that node."""
     return finer if finer.levels == node else space.roll_up(finer, node)
 
 
@@ -154,7 +156,7 @@ def join_survivors(survivors: set[Node], size: int) -> set[Node]:
     """Join survivors that agree in all but their last column."""
     by_prefix: dict[tuple[tuple[int, int], ...], list[tuple[int, int]]] = {}
     for node in survivors:
-        pairs = [(place, level) for place, level in enumerate(node) if level != OUT]
+        pairs = [(index, level) for index, level in enumerate(node) if level != OUT]
         by_prefix.setdefault(tuple(pairs[:-1]), []).append(pairs[-1])
     width = len(next(iter(survivors))) if survivors else 0
     return {

@@ -93,6 +93,7 @@ class ChosenNode(Algorithm):
         return space.recoding_without(rolled, np.flatnonzero(broken))
 
     def _node(self, space: FullDomain) -> Node:
+        """Return the chosen node; raise if it is outside the lattice."""
         least = [space.problem.levels.least(column.name) for column in space.columns]
         node = tuple(level - a for level, a in zip(self.levels, least, strict=False)) or space.lattice.top
         if node not in space.lattice or len(self.levels) not in (0, len(least)):

@@ -176,7 +176,7 @@ class FullDomain(TreeProblem):
         """Return the error of a greedy search that found no satisfying node although one may exist."""
         return InfeasibleError(
             f"{name} finds no node that satisfies {self.problem.model.spec()} with at most {self.problem.suppression} "
-            f"suppressed {self.problem.unit}: even the whole table as one class breaks the model",
+            f"suppressed {self.problem.unit}: even the whole table as one class violates the model",
             hint="use the algorithm optimal, which also checks nodes that a greedy search skips, or a weaker model",
         )
 

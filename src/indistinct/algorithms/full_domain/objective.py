@@ -70,11 +70,11 @@ class CellObjective(Objective):
     def totals(self) -> list[Floats]:
         """For each column, the sum of charges over all rows at each level."""
         counts = self.space.problem.frequencies.counts
-        found: list[Floats] = []
+        column_totals: list[Floats] = []
         for j, (taxonomy, charges) in enumerate(zip(self.space.taxonomies, self.charges, strict=True)):
             rows = np.bincount(self.space.problem.frequencies.vectors[:, j], counts, len(taxonomy.ancestors))
-            found.append(np.array([rows @ c[taxonomy.ancestors[:, level]] for level, c in enumerate(charges)]))
-        return found
+            column_totals.append(np.array([rows @ c[taxonomy.ancestors[:, level]] for level, c in enumerate(charges)]))
+        return column_totals
 
     @cached_property
     def slack(self) -> list[Floats]:
@@ -136,13 +136,13 @@ class EntropyObjective(Objective):
     @cached_property
     def bits(self) -> list[Floats]:
         """For each column, the bits that each level loses over all rows."""
-        found: list[Floats] = []
+        column_bits: list[Floats] = []
         for j, taxonomy in enumerate(self.space.taxonomies):
             vectors, counts = self.space.problem.frequencies.vectors, self.space.problem.frequencies.counts
             rows = np.bincount(vectors[:, j], counts, len(taxonomy.ancestors))
             whole = [np.bincount(taxonomy.ancestors[:, level], rows) for level in range(taxonomy.height + 1)]
-            found.append(np.array([_bits(total) - _bits(rows) for total in whole]) + 0.0)
-        return found
+            column_bits.append(np.array([_bits(total) - _bits(rows) for total in whole]) + 0.0)
+        return column_bits
 
     def floors(self, nodes: Codes, least: Codes) -> Floats:
         """Suppression only loses more bits."""

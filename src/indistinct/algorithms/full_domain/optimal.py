@@ -44,7 +44,7 @@ from indistinct.metrics.base import Metric
 from indistinct.metrics.registry import metric_of
 from indistinct.parameters import Number, Parameter, Whole, check_parameters
 from indistinct.recoding.kinds import Recoding
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 # Number of promising nodes whose bounds are sharpened at a time.
 NODES_SHARPENED_TOGETHER = 128
@@ -224,8 +224,8 @@ class LatticeSearch:
     def within(self, share: float) -> list[Node]:
         """Return the satisfying nodes whose score is within this share of the best, the best included."""
         limit, lattice, near = self.score + share * abs(self.score) + self._margin(), self.space.lattice, []
-        for place in np.flatnonzero(self.floors <= limit).tolist():
-            node = tuple(int(level) for level in np.unravel_index(place, lattice.shape))
+        for index in np.flatnonzero(self.floors <= limit).tolist():
+            node = tuple(int(level) for level in np.unravel_index(index, lattice.shape))
             rolled = self._rolled(node)
             broken = self.space.outside(rolled)
             feasible = rolled.classes.members_of(broken) <= self.space.allowed
@@ -239,12 +239,14 @@ class LatticeSearch:
 
     def _most_promising(self) -> Node | None:
         """Return the open node with the smallest final bound if it is better than the best score."""
-        while len(places := np.flatnonzero(self.open & self._beats(self.floors, self.ranks))):
+        while len(positions := np.flatnonzero(self.open & self._beats(self.floors, self.ranks))):
             floors = self.floors.reshape(-1)
-            if len(places) > NODES_SHARPENED_TOGETHER:
-                places = places[np.argpartition(floors[places], NODES_SHARPENED_TOGETHER)[:NODES_SHARPENED_TOGETHER]]
-            floors[places] = np.maximum(floors[places], self._floors(places))
-            first = places[np.lexsort((self.ranks.reshape(-1)[places], floors[places]))[0]]
+            if len(positions) > NODES_SHARPENED_TOGETHER:
+                positions = positions[
+                    np.argpartition(floors[positions], NODES_SHARPENED_TOGETHER)[:NODES_SHARPENED_TOGETHER]
+                ]
+            floors[positions] = np.maximum(floors[positions], self._floors(positions))
+            first = positions[np.lexsort((self.ranks.reshape(-1)[positions], floors[positions]))[0]]
             node = tuple(int(level) for level in np.unravel_index(first, self.space.lattice.shape))
             if self._beats(floors[first], self.ranks[node]):
                 return node
@@ -259,16 +261,17 @@ class LatticeSearch:
         return np.asarray((scores < self.score - margin) | lower)
 
     def _margin(self) -> float:
+        """Return the tolerance for rounding when scores are compared."""
         return SCORE_TOLERANCE * max(abs(self.score), 1.0) if np.isfinite(self.score) else 0.0
 
-    def _floors(self, places: Codes) -> Floats:
+    def _floors(self, positions: Codes) -> Floats:
         """Return lower bounds of nodes, given what is known about their suppression."""
-        found = np.empty(len(places))
-        for start in range(0, len(places), 1 << 17):
-            part = places[start : start + (1 << 17)]
+        bounds = np.empty(len(positions))
+        for start in range(0, len(positions), 1 << 17):
+            part = positions[start : start + (1 << 17)]
             nodes = np.stack(np.unravel_index(part, self.space.lattice.shape), axis=1)
-            found[start : start + len(part)] = self.objective.floors(nodes, self.least.reshape(-1)[part])
-        return found
+            bounds[start : start + len(part)] = self.objective.floors(nodes, self.least.reshape(-1)[part])
+        return bounds
 
     def _chain(self, start: Node):  # type: ignore[no-untyped-def]
         """Yield nodes of a chain from `start` to the top by bisection.
@@ -402,10 +405,10 @@ class _LatticeWalk:
 def _offsets(sizes: list[list[int]]) -> Codes:
     """Return where each table of each column begins; a column's last entry is the end of its last table."""
     width = max((len(column) for column in sizes), default=0) + 1
-    found, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
+    offsets, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
     for j, column in enumerate(sizes):
-        for place, size in enumerate(column):
-            found[j, place] = at
+        for index, size in enumerate(column):
+            offsets[j, index] = at
             at += size
-        found[j, len(column) :] = at
-    return found
+        offsets[j, len(column) :] = at
+    return offsets

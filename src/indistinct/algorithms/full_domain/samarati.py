@@ -62,9 +62,9 @@ class Samarati(Algorithm):
         low, high, best = 0, sum(space.lattice.heights), None
         while low < high:
             middle = (low + high) // 2
-            found = self._choose(space, middle)
-            if found is not None:
-                best, high = found, middle
+            node = self._choose(space, middle)
+            if node is not None:
+                best, high = node, middle
             else:
                 low = middle + 1
         # The last height may never have been checked, for example the top.
@@ -76,13 +76,13 @@ class Samarati(Algorithm):
 
     def _choose(self, space: FullDomain, height: int) -> Node | None:
         """Return the preferred satisfying node of a height."""
-        found: list[tuple[int, Fraction, Node]] = []
+        candidates: list[tuple[int, Fraction, Node]] = []
         nodes = np.argwhere(space.lattice.node_heights() == height).tolist()
-        for place, node in enumerate(map(tuple, nodes)):
-            space.problem.progress(place / len(nodes))
+        for index, node in enumerate(map(tuple, nodes)):
+            space.problem.progress(index / len(nodes))
             rolled = space.roll_up(space.cells.base, node)
             if space.check(rolled):
                 if self.first:
                     return node
-                found.append((space.suppressed_rows(rolled), -space.precision(node), node))
-        return min(found)[2] if found else None
+                candidates.append((space.suppressed_rows(rolled), -space.precision(node), node))
+        return min(candidates)[2] if candidates else None

@@ -139,10 +139,10 @@ class _PublishedGroups:
         placed = np.zeros(len(out.remaining), dtype=bool)
         everybody, rest = out.remaining, out.rest
         queue: list[tuple[float, int, int]] = []
-        for place, mask in enumerate(masks):
+        for index, mask in enumerate(masks):
             fits = small.placed_by(mask, len(everybody))
             rows, weight = int(rest.sizes[fits].sum()), sum(weigh(names[j]) for j in mask)
-            queue += [(-rows / weight, place, rows)] if rows else []
+            queue += [(-rows / weight, index, rows)] if rows else []
         heapq.heapify(queue)
         work = sum(len(model.column_sets(names)) for model in self.sets)
         work *= int(self.witnesses.sum()) + len(everybody) + MIN_CLASSES_PER_SET
@@ -162,9 +162,9 @@ class _PublishedGroups:
         """Return which of some classes satisfy the model when all of them show `*` in these columns."""
         out = self.outliers
         known = np.flatnonzero(self.witnesses)
-        shown = self._labels_of(classes)
-        shown[:, list(mask)] = self.star[list(mask)]
-        values, ids = np.unique(shown, axis=0, return_inverse=True)
+        published = self._labels_of(classes)
+        published[:, list(mask)] = self.star[list(mask)]
+        values, ids = np.unique(published, axis=0, return_inverse=True)
         ids = ids.reshape(-1)
         numbers = np.full(len(out.values), -1, dtype=np.int32)
         numbers[known], numbers[classes] = np.arange(len(known)), len(known) + ids
@@ -188,5 +188,6 @@ class _PublishedGroups:
         return np.where(out.stars[classes], self.star, out.values[classes])
 
     def _groups(self, model: SubsetAnonymity, classes: Classes, codes: Codes) -> SubsetGroups:
+        """Return the groups of classes on each set of columns of the model."""
         names = self.outliers.space.problem.frequencies.names
         return SubsetGroups(replace(classes, labels=ClassLabels(names, codes)), model.column_sets(names))

@@ -77,10 +77,10 @@ def place_units(units: Units, *, counters: Counter[str], progress: Callable[[flo
     restarts = min(MAX_RESTARTS, MAX_UNITS_RESTARTED // max(len(units), 1))
     best, least = None, (0, 0.0)
     for order in range(restarts + 1):
-        found = repair(units, place_greedily(units, order=order, counters=counters), counters=counters)
-        cost = found.cost(units)
+        placement = repair(units, place_greedily(units, order=order, counters=counters), counters=counters)
+        cost = placement.cost(units)
         if best is None or cost < least:
-            best, least = found, cost
+            best, least = placement, cost
         progress((order + 1) / (restarts + 1))
     assert best is not None  # noqa: S101 - the first order is always tried
     return best
@@ -167,10 +167,10 @@ def repair(units: Units, placement: Placement, *, counters: Counter[str]) -> Pla
     search.run(seconds=0, rounds=max(2, min(MAX_REPAIR_ROUNDS, MAX_UNITS_REPAIRED // len(placed))))
     stars = placement.stars.copy()
     stars[placed] = _differing(inside, search.state.class_id)
-    found = Placement(stars, placement.placed)
+    repaired = Placement(stars, placement.placed)
     together = inside.classes.regroup(*group_published(inside.values, stars[placed]))
     holds = not inside.model.violations(together).any()
-    return found if holds and found.cost(units) < placement.cost(units) else placement
+    return repaired if holds and repaired.cost(units) < placement.cost(units) else placement
 
 
 def group_published(values: Codes, stars: Mask) -> tuple[Codes, int]:
@@ -181,13 +181,13 @@ def group_published(values: Codes, stars: Mask) -> tuple[Codes, int]:
 def _differing(units: Units, class_ids: Codes) -> Mask:
     """Return, for each unit and column, whether the units of its class have different values there."""
     distinct, ids = np.unique(class_ids, return_inverse=True)
-    found = np.zeros(units.values.shape, dtype=bool)
+    differing = np.zeros(units.values.shape, dtype=bool)
     for j in units.free:
         low, high = np.full(len(distinct), np.iinfo(np.int64).max), np.full(len(distinct), -1, dtype=np.int64)
         np.minimum.at(low, ids, units.values[:, j])
         np.maximum.at(high, ids, units.values[:, j])
-        found[:, j] = (low < high)[ids]
-    return found
+        differing[:, j] = (low < high)[ids]
+    return differing
 
 
 def _local_search(units: Units, stars: Mask, counters: Counter[str]) -> LocalSearch:

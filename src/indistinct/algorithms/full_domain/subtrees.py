@@ -83,16 +83,16 @@ class SubtreeCut:
         """Return the recoding of the cut; rows of classes that break the model are suppressed."""
         outside = np.flatnonzero(self.broken[self.class_ids])
         vectors = self.space.problem.frequencies.vectors[outside]
-        shown = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
+        values = np.stack([group[vectors[:, j]] for j, group in enumerate(self.groups)], axis=1).astype(np.int32)
         columns = []
         for column, nodes in zip(self.space.columns, map(np.unique, self.nodes), strict=True):
             summary = node_summary(column, (nodes >> 32).astype(np.int32), (nodes & 0xFFFFFFFF).astype(np.int32))
             columns.append(RecodedColumn(column.domain, column.ranks, floor_of(column), summary))
-        return ByColumn(tuple(columns), self.groups, np.unique(shown, axis=0))
+        return ByColumn(tuple(columns), self.groups, np.unique(values, axis=0))
 
 
 def group_equal(words: Codes, counts: Codes) -> tuple[Codes, Codes, Codes]:
     """Group equal words; return (group of each word, word of each group, rows of each group)."""
     class_ids = np.empty(len(words), dtype=np.int32)
-    found, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
-    return class_ids, found[:, 0].astype(np.int64), sizes
+    labels, sizes = _kernels.group_words_by_hash(words.astype(np.uint64).reshape(-1, 1), counts, class_ids)
+    return class_ids, labels[:, 0].astype(np.int64), sizes

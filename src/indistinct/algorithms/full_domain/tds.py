@@ -190,9 +190,9 @@ class Specialization:
         if self.algorithm.score == "distortion":
             steps = step_costs(self.ancestors[column].shape[1] - 1)
             return float(marginal[moving].sum() * (steps[level] - steps[level - 1]))
-        wanted, places = np.unique(parts[parts >= 0], return_inverse=True)
+        wanted, inverse = np.unique(parts[parts >= 0], return_inverse=True)
         counts = np.zeros((len(wanted), marginal.shape[1]))
-        np.add.at(counts, places, marginal[parts >= 0])
+        np.add.at(counts, inverse, marginal[parts >= 0])
         if not counts.any():  # values that only the population has
             return 0.0
         if self.algorithm.target:
@@ -229,9 +229,9 @@ class Specialization:
         ancestors, levels = self.ancestors[column], self.levels[column]
         finer = ancestors[np.arange(len(levels)), np.maximum(levels - 1, 0)]
         owner = np.full(len(levels), -1)
-        for place, candidate in enumerate(self.candidates):
+        for index, candidate in enumerate(self.candidates):
             if candidate.column == column:
-                owner[self._moving(candidate)] = place
+                owner[self._moving(candidate)] = index
         codes = self.vectors[:, column]
         cells = np.flatnonzero(owner[codes] >= 0)
         if not len(cells):
@@ -241,16 +241,16 @@ class Specialization:
         owners = np.empty(int(parts.max()) + 1, dtype=np.int64)
         owners[parts] = owner
         words = self.class_ids[cells].astype(np.int64) * len(owners) + parts[codes[cells]]
-        _, found, sizes = group_equal(words, self.counts[cells])
+        _, labels, sizes = group_equal(words, self.counts[cells])
         # Combinations that only the population has are no class of the release.
-        found, sizes = found[sizes > 0], sizes[sizes > 0]
-        places = owners[found % len(owners)]
-        np.minimum.at(after, places, sizes)
+        labels, sizes = labels[sizes > 0], sizes[sizes > 0]
+        positions = owners[labels % len(owners)]
+        np.minimum.at(after, positions, sizes)
         if self.algorithm.siblings:
-            rest = self.sizes[found // len(owners)] - sizes
-            alone = np.array([candidate.child is None for candidate in self.candidates])[places]
+            rest = self.sizes[labels // len(owners)] - sizes
+            alone = np.array([candidate.child is None for candidate in self.candidates])[positions]
             kept = (rest > 0) & ~alone
-            np.minimum.at(after, places[kept], rest[kept])
+            np.minimum.at(after, positions[kept], rest[kept])
 
     def _moving(self, candidate: Candidate) -> Mask:
         """Return which values of a candidate's column go one level down."""

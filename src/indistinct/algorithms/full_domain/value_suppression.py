@@ -71,8 +71,8 @@ class ValueSuppression(Algorithm):
             suppressed.append(value)
             cut = _with_level(cut, value, level=space.lattice.heights[value[0]])
             problem.progress(0.5 * len(suppressed) / sum(len(c.domain) for c in space.columns))
-        for place, value in enumerate(sorted(suppressed, key=lambda value: (-rows[value[0]][value[1]], value))):
-            problem.progress(0.5 + 0.5 * place / len(suppressed))
+        for index, value in enumerate(sorted(suppressed, key=lambda value: (-rows[value[0]][value[1]], value))):
+            problem.progress(0.5 + 0.5 * index / len(suppressed))
             restored = _with_level(cut, value, level=0)
             if _satisfies(restored):
                 cut = restored
@@ -90,18 +90,19 @@ def _next_value(cut: SubtreeCut, rows: list[Codes]) -> Value | None:
     """Return the value with the largest share of rows in classes that break the model, None if all are suppressed."""
     frequencies = cut.space.problem.frequencies
     outside = np.where(cut.broken[cut.class_ids], frequencies.counts, 0)
-    found: list[tuple[float, float, Value]] = []
+    candidates: list[tuple[float, float, Value]] = []
     for j, height in enumerate(cut.space.lattice.heights):
         there = np.bincount(frequencies.vectors[:, j], outside, len(rows[j]))
         if (cut.levels[j] >= height).all():
             continue
         share = np.where(cut.levels[j] < height, there / np.maximum(rows[j], 1), -1.0)
         code = int(np.lexsort((rows[j], -share))[0])
-        found.append((-float(share[code]) / cut.space.weights[j], float(rows[j][code]), (j, code)))
-    return min(found)[2] if found else None
+        candidates.append((-float(share[code]) / cut.space.weights[j], float(rows[j][code]), (j, code)))
+    return min(candidates)[2] if candidates else None
 
 
 def _with_level(cut: SubtreeCut, value: Value, *, level: int) -> SubtreeCut:
+    """Return the cut with a value at another level."""
     column, code = value
     levels = cut.levels[column].copy()
     levels[code] = level

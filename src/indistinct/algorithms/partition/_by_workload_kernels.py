@@ -176,16 +176,16 @@ def find_active(items, start, stop, ranks, columns, queries, work):
 @inner
 def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates, axis, middle, active, work):
     """Write rows, counted rows and covers of the segments of a part along a column; return the number of segments."""
-    found = np.int64(0)
+    segments = np.int64(0)
     for i in range(start, stop):
         cell = items[i]
         rank = np.int64(ranks[cell, axis])
         segment = 2 * np.int64(candidates.atom[candidates.atom_at[axis] + rank]) + (rank > middle)
         s = work.number[segment] - 1
         if s < 0:
-            s = found
-            found += 1
-            work.number[segment], work.segments[s], work.rows[s] = found, segment, 0
+            s = segments
+            segments += 1
+            work.number[segment], work.segments[s], work.rows[s] = segments, segment, 0
             clear_cover(work.low[s], work.high[s], work.bits[s])
             for a in range(active):
                 work.asked[s, a] = 0
@@ -195,13 +195,13 @@ def fill_segments(items, start, stop, ranks, counts, asked, columns, candidates,
             word = asked[cell, w]
             # One iteration for each bit that is set, the lowest first.
             while word:
-                place = work.place[64 * w + lowest_bit(word)]
+                position = work.place[64 * w + lowest_bit(word)]
                 word &= word - np.uint64(1)
-                if place >= 0:
-                    work.asked[s, place] += counts[cell]
-    for s in range(found):
+                if position >= 0:
+                    work.asked[s, position] += counts[cell]
+    for s in range(segments):
         work.number[work.segments[s]] = 0
-    return found
+    return segments
 
 
 @inner
@@ -339,7 +339,7 @@ def divide(
             total += counts[items[i]]
         axis, candidate = chosen[part] // width, chosen[part] % width
         middle = middle_of(items, start, stop, ranks, counts, axis, total, smallest, work)
-        at, found = start, np.int64(0)
+        at, segments = start, np.int64(0)
         # Invariant: `order[start:at]` is done: first the left side, then the right, each in the order of the part.
         for side in range(2):
             for i in range(start, stop):
@@ -351,16 +351,16 @@ def divide(
                     at += 1
                     if side == 0 and work.tally[rank] == 0:
                         work.tally[rank] = 1
-                        work.keys[found] = rank
-                        found += 1
+                        work.keys[segments] = rank
+                        segments += 1
             if side == 0:
                 middles[part] = at
-        for i in range(found):
+        for i in range(segments):
             work.tally[work.keys[i]] = 0
         end = middle if candidate == candidates.count[axis] else ends_of[axis, candidate]
         sizes[part], ends[part] = 0, max(end, 0)
         if end < 0:
-            sort_keys(work.keys, found)
-            sizes[part] = found
-            for i in range(found):
+            sort_keys(work.keys, segments)
+            sizes[part] = segments
+            for i in range(segments):
                 members[start + i] = work.keys[i]

@@ -221,14 +221,14 @@ def nearest_cut(reach, first, stop, total, smallest, share, shares):
 
     Both sides have at least `smallest` rows. Distances are compared as whole numbers, multiplied by the denominators.
     """
-    nearest, found = NEVER, np.int64(-1)
+    nearest, best = NEVER, np.int64(-1)
     for i in range(first, stop):
         if reach[i] < smallest or total - reach[i] < smallest:
             continue
         distance = abs(reach[i] * shares - share * total)
         if distance < nearest:
-            nearest, found = distance, np.int64(i)
-    return found
+            nearest, best = distance, np.int64(i)
+    return best
 
 
 @inner

@@ -174,11 +174,11 @@ def refresh(steps, gains, after, best, first, end, begin):
 @inner
 def best_cut(gains, best):
     """Return the open cut with the largest gain, the first of equals, or -1."""
-    found = np.int64(-1)
+    chosen = np.int64(-1)
     for block in range(len(best)):
-        if best[block] >= 0 and (found < 0 or gains[best[block]] > gains[found]):
-            found = best[block]
-    return found
+        if best[block] >= 0 and (chosen < 0 or gains[best[block]] > gains[chosen]):
+            chosen = best[block]
+    return chosen
 
 
 @inner

@@ -100,13 +100,13 @@ def median_of(rows, start, stop, fields, axis, low, high, total, tally):
     Values are counted; where there are too many, first their leading bits, then the rest of the selected ones.
     """
     half = (total + 1) >> 1
-    room = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
+    cells_to_tally = len(tally) if len(tally) < 8 * (stop - start) else 8 * (stop - start)
     below, same, coarse = np.int64(0), np.int64(0), np.int64(64)
     # Invariant: the median is between `low` and `high`, and `below` rows are smaller than `low`; each pass narrows
     # both.
     while coarse:
         coarse = np.int64(0)
-        while ((high - low) >> coarse) >= room:
+        while ((high - low) >> coarse) >= cells_to_tally:
             coarse += 1
         count_values(rows, start, stop, fields, axis, low, high, coarse, tally)
         bucket = np.int64(0)
@@ -195,17 +195,17 @@ def cut_that_goes_on(rows, part, fields, trees, stack, low, high):
     if axis < 0:
         return axis, np.int64(0)
     least, most = extent(rows, start, stop, fields, axis, low[part, axis], high[part, axis])
-    place, stride = fields[axis, TREE] + stack[part, LEVEL], fields[axis, STRIDE]
-    several = trees[place + least * stride] != trees[place + most * stride]
+    position, stride = fields[axis, TREE] + stack[part, LEVEL], fields[axis, STRIDE]
+    several = trees[position + least * stride] != trees[position + most * stride]
     return (axis if several else np.int64(-1)), least
 
 
 @inner
 def end_of_child(fields, trees, axis, level, rank):
     """Return the last rank of the node above a rank on a level."""
-    place, stride = fields[axis, TREE] + level, fields[axis, STRIDE]
+    position, stride = fields[axis, TREE] + level, fields[axis, STRIDE]
     last = rank
-    while trees[place + (last + 1) * stride] == trees[place + rank * stride]:
+    while trees[position + (last + 1) * stride] == trees[position + rank * stride]:
         last += 1
     return last
 
@@ -252,8 +252,8 @@ def partition_strict(
                 least, most, level, stride = low[depth, tried], high[depth, tried], np.int64(-1), fields[tried, STRIDE]
                 if stride:
                     level = meets[tried] - 1
-                    place = fields[tried, TREE] + least * stride + level
-                    if children_fit(rows, start, stop, fields, tried, least, most, k, trees, place, stride, tally):
+                    position = fields[tried, TREE] + least * stride + level
+                    if children_fit(rows, start, stop, fields, tried, least, most, k, trees, position, stride, tally):
                         chosen = tried
                 else:
                     threshold = median_cut(rows, start, stop, fields, tried, least, most, total, k, tally)

@@ -50,13 +50,13 @@ class Costs:
         """Return the charges of the global certainty penalty; with `in_order` every column is cut along its ranks."""
         scale = 1 << max(min(CHARGE_BITS, 62 - rows.bit_length() - len(columns).bit_length()), 0)
         kinds, orders, charges = [], [], np.zeros(len(layout.lines), dtype=np.int64)
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             kind = LINE if column.ranged else SET
             if column.tree and trees == "node":
                 kind = NODE
-            own = _charges(column, kind, layout.span[place] * layout.weights[place])
-            own *= layout.weights[place] / layout.weights.max()
-            at = layout.line_offset[place]
+            own = _charges(column, kind, layout.span[index] * layout.weights[index])
+            own *= layout.weights[index] / layout.weights.max()
+            at = layout.line_offset[index]
             charges[at : at + len(own)] = np.rint(own * scale)
             order = {LINE: BY_RANK, SET: BY_FREQUENCY}.get(kind, BY_CHILD)
             kinds.append(kind)
@@ -100,8 +100,8 @@ class LossSearch:
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
-        found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
-        arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
+        division = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
+        arrays = (chosen, division.order, division.middles, division.ends, division.members, division.sizes)
 
         def one(first: int, last: int) -> None:
             orders = self.orders(parts.starts[first : last + 1])
@@ -109,7 +109,7 @@ class LossSearch:
             _cut_order_kernels.divide(*where, self.costs.fields, self.costs.trees, orders, *arrays)
 
         spread_parts(one, parts, self.work)
-        return found
+        return division
 
     def weigh(self, parts: DepthParts, first: int, last: int) -> Codes:
         """Return the loss of both sides for every candidate of a run of parts."""

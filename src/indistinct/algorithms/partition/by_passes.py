@@ -94,14 +94,14 @@ class Top:
 
     def leaves(self) -> list[int]:
         """Return the nodes of leaves from left to right."""
-        waiting, found = [0], []
+        waiting, leaf_nodes = [0], []
         while waiting:
             node = waiting.pop()
             if self.tree.axis[node] < 0:
-                found.append(node)
+                leaf_nodes.append(node)
             else:
                 waiting += [self.tree.right[node], self.tree.left[node]]
-        return found
+        return leaf_nodes
 
     def keyed(self, parts: Sequence[int]) -> KeyTree:
         """Return the tree for passes in which the given leaves are parts, numbered in this order."""
@@ -196,7 +196,7 @@ def _cut_at_tops(passes: Passes, columns: Sequence[KeyedColumn], judge: Judge) -
 
 def _children(top: Top, nodes: list[int], survey: Survey, cuts: list["_Cut | None"], judge: Judge) -> _Open:
     """Cut parts in the tree, and return those of their children that do not fit in memory."""
-    found, lows, highs = [], [], []
+    child_nodes, lows, highs = [], [], []
     for part, (node, cut) in enumerate(zip(nodes, cuts, strict=True)):
         if cut is None:
             top.whole.add(node)
@@ -210,11 +210,11 @@ def _children(top: Top, nodes: list[int], survey: Survey, cuts: list["_Cut | Non
             if rows > judge.fits:
                 low, high = survey.low[part].copy(), survey.high[part].copy()
                 low[cut.axis], high[cut.axis] = first, end
-                found.append(child)
+                child_nodes.append(child)
                 lows.append(low)
                 highs.append(high)
             first = end + np.uint64(1)
-    return _Open(found, np.array(lows, dtype=np.uint64), np.array(highs, dtype=np.uint64))
+    return _Open(child_nodes, np.array(lows, dtype=np.uint64), np.array(highs, dtype=np.uint64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,6 +251,7 @@ class _Round:
         return cuts
 
     def _widths(self) -> Codes:
+        """Return the normalized width of each open part in each column."""
         low, high = self.survey.low, self.survey.high
         both = np.concatenate([low, high])
         some = [np.unique(both[:, index]) for index in range(len(self.columns))]
@@ -267,15 +268,15 @@ class _Round:
         ends |= {part: np.array([each.before, each.median], dtype=np.uint64) for part, each in middles.items()}
         classes, firsts = self._segmented(tried, ends, middles)
         self.counters["checks"] += len(parts)
-        found: dict[int, _Cut | None] = {}
+        cuts: dict[int, _Cut | None] = {}
         for part in parts:
             axis, run = int(tried[part]), np.arange(firsts[part], firsts[part + 1])
             own = classes.take(run)
             if part in trees:
-                found[part] = self._cut_into_children(axis, ends[part], own)
+                cuts[part] = self._cut_into_children(axis, ends[part], own)
             else:
-                found[part] = self._cut_in_two(axis, middles[part], own)
-        return found
+                cuts[part] = self._cut_in_two(axis, middles[part], own)
+        return cuts
 
     def _segmented(self, tried: Codes, ends: dict[int, Codes], middles: dict[int, _Middle]) -> tuple[Classes, Codes]:
         """Return the segments of all parts as classes, and the index of each part's first one.
@@ -327,11 +328,11 @@ class _Round:
 
         First by buckets, then by further passes over the bucket with the median.
         """
-        found: dict[int, _Middle] = {}
+        medians: dict[int, _Middle] = {}
         searches = {part: self._first_search(part, int(tried[part])) for part in parts}
         while searches:
             for part in [part for part, search in searches.items() if search.shift == 0]:
-                found[part] = searches.pop(part).middle()
+                medians[part] = searches.pop(part).middle()
             if not searches:
                 break
             searches = {part: search.narrowed() for part, search in searches.items()}
@@ -339,7 +340,7 @@ class _Round:
             answer = self.passes.within(self.tree, asked)
             for part, search in searches.items():
                 search.learn(*answer.tally.of_owner(part), int(answer.before[part]), bool(answer.led[part]))
-        return found
+        return medians
 
     def _first_search(self, part: int, column: int) -> "MedianSearch":
         counts = self.survey.counts[column, part]

@@ -28,13 +28,13 @@ def partition_by_pattern(
     tree = _GrowingCuts()
 
     def grow(cells: Codes, asked: list[int]) -> int:
-        for place, j in enumerate(asked):
+        for index, j in enumerate(asked):
             absent = ranks[cells, j] == missing[j]
             if absent.all() or not absent.any():
                 continue
             sides = classes.take(cells).regroup(absent.astype(np.int32), 2)
             if not model.violations(sides).any():
-                rest = asked[place + 1 :]
+                rest = asked[index + 1 :]
                 node = tree.add_cut(j, tree.add_set(missing[j]))
                 tree.left[node] = grow(cells[absent], rest)
                 tree.right[node] = grow(cells[~absent], rest)

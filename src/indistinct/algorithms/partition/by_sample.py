@@ -47,7 +47,7 @@ def cut_by_sample(
         cells = PartCells.of(columns, sample.keys, sample.codes, judge.whole, weight * sample.counts)
         quasi = [column.among(own) for column, own in zip(columns, cells.some, strict=True)]
         choice = replace(choice, queries=choice.count_queries(quasi, cells.ranks, cells.classes.sizes))
-        found = choice.partition(
+        partition = choice.partition(
             quasi,
             local_layout(columns, cells.some),
             cells.ranks,
@@ -57,7 +57,7 @@ def cut_by_sample(
             fits=int(SHARE_OF_ROOM * judge.fits),
         )
         judge = replace(judge, choice=choice)
-        top = _take_back(SampledTree.of(cells, found.cuts), passes, judge, counters=counters)
+        top = _take_back(SampledTree.of(cells, partition.cuts), passes, judge, counters=counters)
     cut_large_parts(top, passes, columns, judge, counters=counters)
     return top, judge
 
@@ -91,10 +91,10 @@ class SampledTree:
 
     def parents(self) -> Codes:
         """Return the parent of every node, -1 of the root."""
-        found = np.full(len(self.axis), -1, dtype=np.int64)
+        parent_of = np.full(len(self.axis), -1, dtype=np.int64)
         inner = np.flatnonzero(self.axis >= 0)
-        found[self.left[inner]] = found[self.right[inner]] = inner
-        return found
+        parent_of[self.left[inner]] = parent_of[self.right[inner]] = inner
+        return parent_of
 
 
 def _take_back(tree: SampledTree, passes: Passes, judge: Judge, *, counters: Counter[str]) -> Top:
@@ -123,11 +123,11 @@ def sound_nodes(
         undone = set(parents[broken].tolist()) - {-1}
         if not undone:
             return owners
-        for place, leaf in enumerate(leaf_nodes.tolist()):
+        for index, leaf in enumerate(leaf_nodes.tolist()):
             node = leaf
             while node >= 0:
                 if node in undone:
-                    owners[place] = node
+                    owners[index] = node
                 node = int(parents[node])
 
 

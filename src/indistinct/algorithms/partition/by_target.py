@@ -52,16 +52,17 @@ class TargetCodes:
 
 def targets_of(names: Sequence[str], problem: Problem, ranks: Codes, classes: Classes) -> list[TargetCodes]:
     """Return the targets of some cells, from histograms or from quasi-identifiers that are targets."""
-    places = {column.name: place for place, column in enumerate(problem.columns)}
+    index_of = {column.name: index for index, column in enumerate(problem.columns)}
     return [
         _from_histogram(name, classes, problem.known)
-        if name not in places
-        else _from_ranks(problem.columns[places[name]], ranks[:, places[name]], classes)
+        if name not in index_of
+        else _from_ranks(problem.columns[index_of[name]], ranks[:, index_of[name]], classes)
         for name in names
     ]
 
 
 def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) -> TargetCodes:
+    """Return the codes of a target in each cell, from its histogram."""
     histogram = classes.histograms[(name,)]
     return TargetCodes(
         name,
@@ -75,6 +76,7 @@ def _from_histogram(name: str, classes: Classes, known: Mapping[str, Domain]) ->
 
 
 def _from_ranks(column: QuasiColumn, ranks: Codes, classes: Classes) -> TargetCodes:
+    """Return a quasi-identifier as a target, whose code in each cell is known."""
     codes = column.by_rank[ranks.astype(np.int64)].astype(np.int64)
     counts = classes.sizes.astype(np.int64)
     return TargetCodes(column.name, np.arange(len(codes) + 1), codes, counts, len(column.domain), column.domain)
@@ -142,14 +144,14 @@ class Variance:
         cells = len(targets[0].starts) - 1
         known, total = np.zeros((2, cells, len(targets)), dtype=np.int64)
         scale = np.zeros(len(targets))
-        for place, target in enumerate(targets):
+        for index, target in enumerate(targets):
             values = _whole_numbers(target)
             missing = int(target.domain is not None and target.domain.missing)
             there = target.codes >= missing
             owners, counts = target.owners[there], target.counts[there]
-            np.add.at(known[:, place], owners, counts)
-            np.add.at(total[:, place], owners, counts * values[target.codes[there]])
-            scale[place] = _inverse_variance(target, values, missing)
+            np.add.at(known[:, index], owners, counts)
+            np.add.at(total[:, index], owners, counts * values[target.codes[there]])
+            scale[index] = _inverse_variance(target, values, missing)
         return cls(_kernels.Moments(known, total, scale))
 
     def weigh(self, parts: DepthParts, starts: Codes, losses: LossSearch, weights: Codes) -> None:

@@ -107,6 +107,7 @@ class _Search:
         in_order: bool,
         model: Model,
     ) -> "_Search":
+        """Prepare queries, candidates and weights for the kernels."""
         asked = _queries_of_cells(boxes, ranks)
         weights = _weights(boxes, whole.truths)
         kinds = [_kind(column, trees) for column in columns]
@@ -136,15 +137,15 @@ class _Search:
     def divide(self, parts: DepthParts, chosen: Codes) -> Division:
         """Return the parts divided at their candidates."""
         cells, count = len(parts.items), len(parts)
-        found = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
-        arrays = (chosen, found.order, found.middles, found.ends, found.members, found.sizes)
+        division = Division(*(np.empty(size, dtype=np.int64) for size in (cells, count, count, cells, count)))
+        arrays = (chosen, division.order, division.middles, division.ends, division.members, division.sizes)
 
         def one(first: int, last: int) -> None:
             where = (parts.items, parts.starts, first, last, self.ranks, self.counts, self.smallest)
             _kernels.divide(*where, self.width, self.candidates, self._work(), self.ends, *arrays)
 
         spread_parts(one, parts, self.work)
-        return found
+        return division
 
     def _work(self) -> Any:
         """Return a thread's scratch arrays."""
@@ -186,11 +187,11 @@ def _by_rank(boxes: Boxes, columns: Sequence[QuasiColumn]) -> Boxes:
 
 def _queries_of_cells(boxes: Boxes, ranks: Codes) -> Codes:
     """Return which queries count each cell, as bits of words."""
-    found = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
-    for place, accepted in enumerate(boxes.accepted):
+    masks = np.full((len(ranks), (len(boxes) + 63) // 64), np.uint64(2**64 - 1))
+    for index, accepted in enumerate(boxes.accepted):
         if accepted is not None:
-            found &= _words(accepted.T)[ranks[:, place]]
-    return found
+            masks &= _words(accepted.T)[ranks[:, index]]
+    return masks
 
 
 def _truths(boxes: Boxes, ranks: Codes, counts: Codes) -> Codes:
@@ -210,6 +211,7 @@ def _weights(boxes: Boxes, truths: Codes) -> Codes:
 
 
 def _kind(column: QuasiColumn, trees: TreeForm) -> int:
+    """Return how a column is cut: along a line, at nodes, or at sets."""
     if column.ranged:
         return LINE
     return NODE if column.tree and trees == "node" else SET
@@ -243,12 +245,12 @@ def _nodes(column: QuasiColumn) -> tuple[Codes, Codes]:
         raise AssertionError("a column that is published as nodes has a tree of them")
     ancestors = column.taxonomy.ancestors[column.by_rank]
     first, last = np.empty(ancestors.shape, dtype=np.int64), np.empty(ancestors.shape, dtype=np.int64)
-    places = np.arange(len(ancestors))
+    positions = np.arange(len(ancestors))
     for level in range(ancestors.shape[1]):
         nodes = ancestors[:, level]
-        low, high = np.full(nodes.max() + 1, len(places)), np.full(nodes.max() + 1, -1)
-        np.minimum.at(low, nodes, places)
-        np.maximum.at(high, nodes, places)
+        low, high = np.full(nodes.max() + 1, len(positions)), np.full(nodes.max() + 1, -1)
+        np.minimum.at(low, nodes, positions)
+        np.maximum.at(high, nodes, positions)
         first[:, level], last[:, level] = low[nodes], high[nodes]
     return first, last
 
@@ -262,15 +264,15 @@ def _words(bits: Codes | Mask) -> Codes:
 
 def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
     """Return the queries as the kernels take them, without conditions that accept all ranks."""
-    places, at, accepted, bits = [], [], [], []
+    positions, at, accepted, bits = [], [], [], []
     sizes, below, words = np.zeros(len(weights), dtype=np.int64), 0, 0
     for query in range(len(weights)):
-        for place, matrix in enumerate(boxes.accepted):
+        for index, matrix in enumerate(boxes.accepted):
             if matrix is None or matrix[query].all():
                 continue
             sizes[query] += 1
-            places.append(place)
-            if kinds[place] == SET:
+            positions.append(index)
+            if kinds[index] == SET:
                 at.append(words)
                 bits.append(_words(matrix[query : query + 1])[0])
                 words += len(bits[-1])
@@ -281,7 +283,7 @@ def _queries(boxes: Boxes, kinds: Sequence[int], weights: Codes) -> Any:
     return _kernels.Queries(
         weight=weights,
         start=starts_of(sizes),
-        column=np.array(places, dtype=np.int64),
+        column=np.array(positions, dtype=np.int64),
         at=np.array(at, dtype=np.int64),
         accepted=np.concatenate([np.zeros(0, np.int32), *accepted]).astype(np.int32),
         bits=np.concatenate([np.zeros(0, np.uint64), *bits]).astype(np.uint64),
@@ -307,8 +309,8 @@ def _candidates(
         lefts.append(left)
     width = max(len(left) for left in lefts) + 1
     table = np.full((len(columns), width), -1, dtype=np.int64)
-    for place, own in enumerate(ends):
-        table[place, : len(own)] = own
+    for index, own in enumerate(ends):
+        table[index, : len(own)] = own
     atoms, by_atom = zip(*map(_atoms, lefts), strict=True)
     return _kernels.Candidates(
         count=np.array([len(left) for left in lefts], dtype=np.int64),
@@ -340,7 +342,7 @@ def _borders(accepted: Mask, weights: Floats) -> Mask:
 
 
 def _sets(column: QuasiColumn, kind: int, accepted: Mask, weights: Floats) -> Mask:
-    """Return the sets that queries ask for, the nodes of a tree, and single values, as candidates."""
+    """Return candidate cuts: the sets of queries, the nodes of a tree, and single values."""
     size = len(column.domain)
     asks = ~accepted.all(axis=1) & accepted.any(axis=1)
     own = np.zeros((0, size), dtype=bool)

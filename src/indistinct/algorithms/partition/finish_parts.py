@@ -81,15 +81,15 @@ def finish_part(
     else:
         quasi = [column.among(own) for column, own in zip(columns, cells.some, strict=True)]
         partition = judge.choice.partition(quasi, layout, cells.ranks, cells.classes, model, counters=counters)
-    found = partition.cuts
-    class_ids = found.locate(cells.ranks)
+    cuts = partition.cuts
+    class_ids = cuts.locate(cells.ranks)
     part = FinishedPart(
-        found.axis,
-        cells.keys_of_cuts(found),
-        found.left,
-        cells.classes.regroup(class_ids, found.classes),
-        ends_of(columns, keys[cells.first], class_ids, found.classes, judge),
-        sets_of_cuts(found),
+        cuts.axis,
+        cells.keys_of_cuts(cuts),
+        cuts.left,
+        cells.classes.regroup(class_ids, cuts.classes),
+        ends_of(columns, keys[cells.first], class_ids, cuts.classes, judge),
+        sets_of_cuts(cuts),
     )
     return part, class_ids[cells.owners]
 
@@ -141,11 +141,11 @@ class PartCells:
 
     def keys_of_cuts(self, cuts: Cuts) -> Codes:
         """Return the key at which every node is cut along its column; 0 where it is cut at a set, and at leaves."""
-        found = np.zeros(len(cuts.axis), dtype=np.uint64)
+        keys = np.zeros(len(cuts.axis), dtype=np.uint64)
         for index, values in enumerate(self.some):
             along = (cuts.axis == index) & (cuts.cut >= 0)
-            found[along] = values[cuts.cut[along]]
-        return found
+            keys[along] = values[cuts.cut[along]]
+        return keys
 
 
 def whole_part(columns: Sequence[KeyedColumn], ends: Sequence[Ends], classes: Classes, judge: Judge) -> FinishedPart:
@@ -171,13 +171,13 @@ class FinishLeaves:
         if self.whole[file]:
             return [_one_class(rows, file, self.columns, self.judge)], Counter()
         keys, codes = rows.all(file)
-        owners, counters, found = self.numbered.parts_of(keys), Counter[str](), []
+        owners, counters, finished = self.numbered.parts_of(keys), Counter[str](), []
         for leaf in self.files[file]:
             chosen = np.flatnonzero(owners == leaf)
             own = {key: each[chosen] for key, each in codes.items()}
             part, _ = finish_part(self.columns, keys[chosen], own, self.judge, counters=counters)
-            found.append(part)
-        return found, counters
+            finished.append(part)
+        return finished, counters
 
 
 def _one_class(rows: PartRows, file: int, columns: Sequence[KeyedColumn], judge: Judge) -> FinishedPart:
@@ -223,11 +223,11 @@ def ends_of(columns: Sequence[KeyedColumn], keys: Codes, class_ids: Codes, class
     bounds = starts_of(sizes)
     owners = np.repeat(np.arange(classes), sizes)
     within = np.arange(bounds[-1]) - bounds[:-1][owners]
-    found = np.empty((len(owners), len(columns)), dtype=np.uint64)
+    ends = np.empty((len(owners), len(columns)), dtype=np.uint64)
     for index, (indptr, members) in enumerate(lists):
         last = np.diff(indptr)[owners] - 1
-        found[:, index] = members[indptr[owners] + np.minimum(within, last)]
-    return Ends(bounds, found)
+        ends[:, index] = members[indptr[owners] + np.minimum(within, last)]
+    return Ends(bounds, ends)
 
 
 def _reach(column: KeyedColumn, keys: Codes, starts: Codes) -> tuple[Codes, Codes]:
@@ -331,7 +331,7 @@ def _lift_recoding(recoding: ByRegion, columns: Sequence[KeyedColumn]) -> ByRegi
     """Return a recoding of coarse values, where columns have levels, as one of the table's values."""
     within = {index: column.within for index, column in enumerate(columns) if column.within is not None}
     recoded = tuple(
-        within[index].lift(found) if index in within else found for index, found in enumerate(recoding.columns)
+        within[index].lift(original) if index in within else original for index, original in enumerate(recoding.columns)
     )
     return replace(recoding, columns=recoded, cuts=lift_cuts(recoding.cuts, within))
 

@@ -61,15 +61,15 @@ class KernelLayout:
     @property
     def fields(self) -> Codes:
         """Return a row for every column: the word, shift and mask of its ranks in a packed cell, and its offsets."""
-        places, word, shift = [], 0, 0
+        positions, word, shift = [], 0, 0
         for size in self.sizes:
             width = max(size - 1, 0).bit_length()
             if shift + width > FIELD_BITS:
                 word, shift = word + 1, 0
-            places.append((word, shift, (1 << width) - 1))
+            positions.append((word, shift, (1 << width) - 1))
             shift += width
         offsets = np.stack([self.line_offset, self.tree_offset, self.tree_stride], axis=1)
-        return np.concatenate([np.array(places, dtype=np.int64), offsets], axis=1)
+        return np.concatenate([np.array(positions, dtype=np.int64), offsets], axis=1)
 
     def pack(self, ranks: Codes, counts: Codes) -> Codes:
         """Return cells as the kernels store them: the words of their ranks, then their number of rows."""
@@ -77,9 +77,9 @@ class KernelLayout:
         rows = np.empty((len(ranks), int(fields[-1, 0]) + 2), dtype=np.int64)
         for word in range(rows.shape[1] - 1):
             packed = np.zeros(len(ranks), dtype=np.int64)
-            for place in np.flatnonzero(fields[:, 0] == word)[::-1].tolist():
-                packed <<= int(fields[place, 2]).bit_length()
-                packed |= ranks[:, place]
+            for index in np.flatnonzero(fields[:, 0] == word)[::-1].tolist():
+                packed <<= int(fields[index, 2]).bit_length()
+                packed |= ranks[:, index]
             rows[:, word] = packed
         rows[:, -1] = counts
         return rows
@@ -89,9 +89,9 @@ class KernelLayout:
         ranks = np.empty((len(rows), len(self.sizes)), dtype=np.int32, order="F")
         fields = self.fields[:, :3].tolist()
 
-        def one(place: int) -> None:
-            word, shift, mask = fields[place]
-            ranks[:, place] = (rows[:, word] >> shift) & mask
+        def one(index: int) -> None:
+            word, shift, mask = fields[index]
+            ranks[:, index] = (rows[:, word] >> shift) & mask
 
         spread(one, range(len(fields)), rows=len(rows), weight=16)
         return ranks
@@ -155,8 +155,8 @@ def ranks_of(columns: Sequence[QuasiColumn], vectors: Codes, *, order: Literal["
                 column=column.name,
             )
     ranks = np.empty(vectors.shape, dtype=np.uint32, order=order)
-    for place, column in enumerate(columns):
-        ranks[:, place] = column.ranks[vectors[:, place]] if column.tree else vectors[:, place]
+    for index, column in enumerate(columns):
+        ranks[:, index] = column.ranks[vectors[:, index]] if column.tree else vectors[:, index]
     return ranks
 
 
@@ -182,11 +182,11 @@ def summarize(
     values = np.empty((classes, len(columns)), dtype=np.int32)
     pieces = _Members.of(class_ids, counts, classes)
 
-    def one(place: int) -> RecodedColumn:
-        column = columns[place]
-        inside = np.ascontiguousarray(ranks[:, place], dtype=np.int32)
-        region = (regions[0][:, place], regions[1][:, place]) if style.extent == "region" and regions else None
-        summary, values[:, place] = _summarize_column(column, inside, pieces, region=region, style=style)
+    def one(index: int) -> RecodedColumn:
+        column = columns[index]
+        inside = np.ascontiguousarray(ranks[:, index], dtype=np.int32)
+        region = (regions[0][:, index], regions[1][:, index]) if style.extent == "region" and regions else None
+        summary, values[:, index] = _summarize_column(column, inside, pieces, region=region, style=style)
         floor = int(column.domain.missing) if summary.regions else floor_of(column)
         return RecodedColumn(column.domain, column.ranks, floor, summary)
 
@@ -204,6 +204,7 @@ class _Members:
 
     @classmethod
     def of(cls, class_ids: Codes, counts: Codes, classes: int) -> "_Members":
+        """Find out whether cells are sorted by class."""
         steps = np.diff(class_ids, prepend=-1)
         together = len(class_ids) > 0 and bool((steps >= 0).all()) and int(np.count_nonzero(steps)) == classes
         return cls(class_ids, counts, classes, np.flatnonzero(steps) if together else None)
@@ -237,11 +238,11 @@ def _summarize_members(column: QuasiColumn, ranks: Codes, pieces: _Members) -> t
     size = len(column.domain)
     if size > BITS_PER_WORD:
         return summarize_sets(column, *_members(ranks, size, pieces))
-    distinct, places = distinct_words(_masks(ranks, size, pieces), 1 << size)
+    distinct, inverse = distinct_words(_masks(ranks, size, pieces), 1 << size)
     bits = np.unpackbits(distinct.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, count=size, bitorder="little")
     indptr = starts_of(bits.sum(axis=1, dtype=np.int64))
     summary, codes = summarize_sets(column, indptr, np.nonzero(bits)[1].astype(np.int32))
-    return summary, codes[places]
+    return summary, codes[inverse]
 
 
 def _masks(ranks: Codes, size: int, pieces: _Members) -> Array:

@@ -190,6 +190,7 @@ class Mondrian(Algorithm):
                 )
 
     def _require_target(self) -> None:
+        """Raise if the choice of cuts needs a target and none is given."""
         if self.predicts and not self.target:
             raise ParameterError.of(
                 "Mondrian",
@@ -230,6 +231,7 @@ class Mondrian(Algorithm):
         return self._relaxed(problem) if self.relaxed else self._strict(problem)
 
     def _strict(self, problem: Problem) -> Recoding:
+        """Partition strictly: equal cells stay in one class."""
         layout = layout_of(problem.columns, problem.importance)
         order: Literal["C", "F"] = "C" if self.weighs_cuts else "F"
         ranks, classes = (
@@ -241,20 +243,20 @@ class Mondrian(Algorithm):
             return self._partition(problem, layout, ranks, classes)
 
         if self.missing == "pattern":
-            found = partition_by_pattern(problem.columns, ranks, classes, model=problem.model, find=find)
+            partition = partition_by_pattern(problem.columns, ranks, classes, model=problem.model, find=find)
         else:
-            found = find(ranks, classes)
+            partition = find(ranks, classes)
         problem.progress(0.7)
         columns, values = summarize(
             problem.columns,
-            found.ranks,
-            class_ids=found.class_ids,
-            counts=found.counts,
-            classes=found.cuts.classes,
+            partition.ranks,
+            class_ids=partition.class_ids,
+            counts=partition.counts,
+            classes=partition.cuts.classes,
             style=Style(self.extent, self.numeric, self.trees),
-            regions=found.cuts.bounds(layout.sizes) if self.extent == "region" else None,
+            regions=partition.cuts.bounds(layout.sizes) if self.extent == "region" else None,
         )
-        return ByRegion(columns, found.cuts, values)
+        return ByRegion(columns, partition.cuts, values)
 
     @property
     def weighs_cuts(self) -> bool:
@@ -306,6 +308,7 @@ class Mondrian(Algorithm):
         in_order: bool,
         whole: WholeTable | None,
     ) -> Partition:
+        """Partition by the error of a workload of queries."""
         names = [column.name for column in problem.columns]
         if not any(name in names for name in workload.columns):
             raise ParameterError(
@@ -326,6 +329,7 @@ class Mondrian(Algorithm):
         )
 
     def _relaxed(self, problem: Problem) -> Recoding:
+        """Partition in halves: equal rows may go to different classes."""
         frequencies, model = problem.frequencies, problem.model
         layout, ranks = layout_of(problem.columns, problem.importance), ranks_of(problem.columns, frequencies.vectors)
         if model.traits.sizes_only and frequencies.joint is None:

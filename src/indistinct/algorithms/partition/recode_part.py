@@ -103,7 +103,7 @@ def classes_of(
 ) -> ClassRows:
     """Return classes with their rows; each row's class is an index into `used` or, without it, into all classes."""
     outputs = assignment.layout.tables[MAIN].outputs
-    shown = pa.table(
+    published = pa.table(
         {
             each.name: each.values.take(pa.array(each.codes if used is None else each.codes[used]))
             for each in outputs
@@ -113,11 +113,11 @@ def classes_of(
     names = {each.name: plan.columns.index(each.of) for each in outputs}
     recoded = {column.keys.name for column in plan.quasi}
     others = rows.select([name for name in rows.column_names if name not in recoded])
-    return gather_classes(shown, owners, others, sorted(names, key=lambda name: names[name]))
+    return gather_classes(published, owners, others, sorted(names, key=lambda name: names[name]))
 
 
 def stored_part(part: FinishedPart) -> StoredPart:
-    """Return how a part was cut, without its counts."""
+    """Return the cuts of a part, without its counts."""
     return StoredPart(part.axis, part.cut, part.left, part.ends.starts, part.ends.keys, part.sets)
 
 
@@ -147,10 +147,10 @@ def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, row
     used = np.flatnonzero(np.bincount(owners[kept], minlength=size))
     numbers = np.full(size, -1, dtype=np.int32)
     numbers[used] = np.arange(len(used))
-    found = classes_of(plan, assignment, numbers[owners[kept]], rows.take(pa.array(kept)), used)
+    published = classes_of(plan, assignment, numbers[owners[kept]], rows.take(pa.array(kept)), used)
     counters = Counter(uncovered=int((~covered).sum()), broken=broken, dropped=dropped)
     totals = _metric_totals(plan, assignment, owners[kept], rows=len(rows))
-    return PublishedPart(found, PartSummary(len(kept), totals, counters))
+    return PublishedPart(published, PartSummary(len(kept), totals, counters))
 
 
 def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes, Codes]:
@@ -167,8 +167,8 @@ def locate_rows(plan: PartPlan, made: Assembled, rows: pa.Table) -> tuple[Codes,
                 known_alone = replace(column.keys, between=False)
                 exact[:, index] = known_alone.keys(rows[column.keys.name]) != LAST_KEY
             continue
-        found = np.minimum(np.searchsorted(known, own), len(known) - 1)
-        ranks[:, index], exact[:, index] = found, known[found] == own
+        positions = np.minimum(np.searchsorted(known, own), len(known) - 1)
+        ranks[:, index], exact[:, index] = positions, known[positions] == own
         inside &= own <= known[-1]
     regions = made.recoding.cuts.locate(ranks)
     for index, recoded in enumerate(made.recoding.columns):

@@ -20,13 +20,13 @@ def halve_by_size(ranks: Codes, counts: Codes, *, layout: KernelLayout, k: int) 
     most = cells + rows // k + 1
     # Each halving in progress may add one divided cell to the buffers; at most `depth` are in progress.
     buffer = cells + 2 * max(rows, 1).bit_length() + 8
-    held, weights = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
-    held[:cells], weights[:cells] = np.arange(cells), counts
+    tally, weights = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
+    tally[:cells], weights[:cells] = np.arange(cells), counts
     spare = np.empty(buffer, dtype=np.int64), np.empty(buffer, dtype=np.int64)
-    found = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
+    arrays = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     keys = np.empty(buffer, dtype=np.uint64)
-    written, _ = _relaxed_kernels.partition_relaxed(ranks, held, weights, cells, k, layout.arrays, spare, keys, found)
-    return Pieces(found[0][:written], None, found[1][:written], found[2][:written]).in_order()
+    written, _ = _relaxed_kernels.partition_relaxed(ranks, tally, weights, cells, k, layout.arrays, spare, keys, arrays)
+    return Pieces(arrays[0][:written], None, arrays[1][:written], arrays[2][:written]).in_order()
 
 
 def halve_by_rounds(

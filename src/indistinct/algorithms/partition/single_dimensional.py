@@ -14,9 +14,14 @@ import numpy as np
 from indistinct.algorithms.base import ONE_COLUMN, Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.explanation import Attempt, Explanation, Proof
 from indistinct.algorithms.parameters import EXTENT, NODE_LIMIT, NUMERIC, TIME_LIMIT
-from indistinct.algorithms.partition.greedy_cuts import cuts_of_segments, find_greedy_cuts, free_cuts, segment_cuts
 from indistinct.algorithms.partition.layout import ranks_of, summarize
-from indistinct.algorithms.partition.optimal_cuts import CutSpace, find_optimal_cuts
+from indistinct.algorithms.partition.single_dimensional_greedy import (
+    cuts_of_segments,
+    find_greedy_cuts,
+    free_cuts,
+    segment_cuts,
+)
+from indistinct.algorithms.partition.single_dimensional_optimal import CutSpace, find_optimal_cuts
 from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes
@@ -27,7 +32,7 @@ from indistinct.parameters import Parameter, check_parameters
 from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn
 from indistinct.recoding.kinds import ByColumn, RecodedColumn, Recoding
 from indistinct.recoding.summary import Extent, Style
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 
 SearchForm = Literal["greedy", "optimal"]
 # Nodes after which a search for the optimum is stopped unless others are asked for.
@@ -131,6 +136,7 @@ class SingleDimensional(Algorithm):
         return _recoding(problem, ranks, find_greedy_cuts(ranks, problem), Style(self.extent, self.numeric))
 
     def _search_optimum(self, problem: Problem, ranks: Codes) -> Recoding:
+        """Search the optimal cuts, with suppression if the model allows it."""
         traits = problem.model.traits
         allowed = min(problem.suppression, problem.frequencies.members - 1)
         budget = allowed if traits.stable and traits.suppressible else 0
@@ -139,7 +145,7 @@ class SingleDimensional(Algorithm):
                 "SingleDimensional",
                 "numeric",
                 f"must be interval or bounds where rows may be suppressed; got {self.numeric}",
-                hint="a mean would tell of rows that are not published",
+                hint="a mean would depend on rows that are not published",
             )
         if len(problem.columns) == 1 and not budget:
             cuts, proof, greedy = *_best_segments(problem, ranks), None
@@ -254,6 +260,7 @@ def _recoding(problem: Problem, ranks: Codes, cuts: list[Mask], style: Style, dr
 def _interval_column(
     column: QuasiColumn, interval: Codes, ranks: Codes, counts: Codes, style: Style
 ) -> tuple[RecodedColumn, Codes]:
+    """Summarize the intervals of one column."""
     if column.tree and style.trees == "set":  # intervals with the same label would be one
         style = Style("range", style.numeric, "set")
     grouping = group_rows([ranks], [len(column.domain)])

@@ -63,9 +63,9 @@ def partition_strictly(
     if model.traits.sizes_only:
         return partition_by_size(ranks, classes.sizes, layout=layout, k=model.smallest)
     if is_large(MAX_CELLS_IN_ROUNDS * len(ranks)):
-        found = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
-        if found is not None:
-            return found
+        partition = partition_by_test(ranks, classes, layout=layout, model=model, counters=counters)
+        if partition is not None:
+            return partition
     ranks = np.ascontiguousarray(ranks)
     cuts = partition_by_rounds(ranks, classes, layout=layout, model=model, counters=counters).numbered()
     return Partition(cuts, ranks, cuts.locate(ranks), classes.sizes)
@@ -87,14 +87,15 @@ def partition_by_test(
     rows = np.insert(packed, packed.shape[1] - 1, np.arange(len(packed)), axis=1)
     own: Counter[str] = Counter()
     try:
-        found = _partition(rows, _Rule(layout, model.smallest, test), own)
+        tree = _partition(rows, _Rule(layout, model.smallest, test), own)
     except _UndecidedError:
         return None
     counters.update(own)
-    return found
+    return tree
 
 
 def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
+    """Partition the rows in steps of decreasing size, in threads."""
     spare = np.empty_like(rows)
 
     def below(run: tuple[int, int], grain: int) -> CutTree:
@@ -105,8 +106,8 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     for grain in finer:
         runs = list(pairwise([0, *tree.stops.tolist()]))
         largest_first = sorted(range(len(runs)), key=lambda leaf: runs[leaf][0] - runs[leaf][1])
-        found = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
-        tree = graft_subtrees(tree, dict(zip(largest_first, found, strict=True)))
+        subtrees = spread(below, [runs[leaf] for leaf in largest_first], [grain] * len(runs))
+        tree = graft_subtrees(tree, dict(zip(largest_first, subtrees, strict=True)))
     class_ids = np.repeat(np.arange(len(tree.stops), dtype=np.int32), np.diff(tree.stops, prepend=0))
     right = np.where(tree.axis == _kernels.LEAF, np.int32(-1), tree.left + np.int32(1))
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])
@@ -134,17 +135,17 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
     stops, tally = np.empty(cells, dtype=np.int64), np.zeros(layout.tally_size, dtype=np.int64)
     buffers = np.empty(columns, dtype=np.float64), np.empty(columns, dtype=np.int64), spare, tally
     given, tree = (rows, rule.smallest, grain, *layout.arrays), (axis, cut, left, stops)
-    room, nodes, checks = INITIAL_STACK_PARTS, -1, np.zeros(1, dtype=np.int64)
+    stack_size, nodes, checks = INITIAL_STACK_PARTS, -1, np.zeros(1, dtype=np.int64)
     while nodes == -1:  # cells moved before the stack was full do no harm: the same cuts are found again
-        stack, checks[0] = np.empty((room, 6), dtype=np.int64), 0
-        low, high = np.empty((room, columns), dtype=np.int64), np.empty((room, columns), dtype=np.int64)
+        stack, checks[0] = np.empty((stack_size, 6), dtype=np.int64), 0
+        low, high = np.empty((stack_size, columns), dtype=np.int64), np.empty((stack_size, columns), dtype=np.int64)
         stack[0], low[0], high[0] = (0, 0, cells, rows[:, -1].sum(), -1, -1), 0, np.array(layout.sizes) - 1
         if test is None:
             nodes = _kernels.partition_strict(*given, stack, low, high, *buffers, *tree)
         else:
             own = np.empty(cells, dtype=np.int64), test, scratch_of(test), checks
             nodes = partition_tested(*given, stack, low, high, *buffers, *tree, *own)
-        room *= 2
+        stack_size *= 2
     if nodes == UNDECIDED:
         raise _UndecidedError
     counters["checks"] += int(checks[0])
@@ -153,8 +154,8 @@ def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, coun
 
 def graft_subtrees(top: CutTree, subtrees: dict[int, CutTree]) -> CutTree:
     """Return the tree with each leaf replaced by a subtree, numbered as if it had been found in one call."""
-    room = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
-    axis, cut, left = (np.empty(room, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
+    node_count = len(top.axis) - len(top.stops) + sum(len(tree.axis) for tree in subtrees.values())
+    axis, cut, left = (np.empty(node_count, dtype=part.dtype) for part in (top.axis, top.cut, top.left))
     waiting, nodes, leaves = [(0, 0)], 1, 0
     while waiting:
         old, new = waiting.pop()

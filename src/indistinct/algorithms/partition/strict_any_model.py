@@ -160,15 +160,15 @@ class GrowingTree:
 
     def cut_parts(self, nodes: Codes, axis: Codes, ends: Codes, bases: Codes) -> Codes:
         """Cut nodes and return the nodes of all children in order; `ends` are the children's last ranks."""
-        found = []
-        for place, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
+        children = []
+        for index, (top, dimension) in enumerate(zip(nodes.tolist(), axis.tolist(), strict=True)):
             node = top
-            for child in range(int(bases[place]), int(bases[place + 1]) - 1):
+            for child in range(int(bases[index]), int(bases[index + 1]) - 1):
                 left = self.add_children(node, dimension, int(ends[child]))
-                found.append(left)
+                children.append(left)
                 node = left + 1
-            found.append(node)
-        return np.array(found, dtype=np.int64)
+            children.append(node)
+        return np.array(children, dtype=np.int64)
 
     def add_children(self, node: int, axis: int, cut: int) -> int:
         """Cut a leaf in two and return its left child; the right child is the next node."""

@@ -62,7 +62,7 @@ class DuckDB:
         return int(FOR_PARTITION * self.memory)
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> DuckTable:
-        """Return a file that was just written, read where it lies."""
+        """Open a staged file of a release as a source of this engine."""
         return open_written(file, name, schema, memory=int(FOR_DUCKDB * self.memory))
 
     @needs_memory("drawing a sample")
@@ -149,8 +149,8 @@ def estimated_values(source: DuckTable, columns: Sequence[str]) -> tuple[int, di
     asked = [f"hash({', '.join(names)})", *names]
     counts = ", ".join(f"approx_count_distinct({each})" for each in asked)
     try:
-        found = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
+        row = source.query(f"SELECT {counts} FROM {SOURCE}").fetchall()[0]  # noqa: S608
     except duckdb.OutOfMemoryException:
-        found = (source.rows,) * len(asked)
-    cells, *values = (min(int(count), source.rows) for count in found)
+        row = (source.rows,) * len(asked)
+    cells, *values = (min(int(count), source.rows) for count in row)
     return cells, dict(zip(columns, values, strict=True))

@@ -105,6 +105,7 @@ def open_written(file: Path, name: Path, schema: pa.Schema, *, memory: int) -> D
 
 
 def _from_relation(connection: Any, relation: Any, reading: Reading) -> DuckTable:
+    """Open a relation of DuckDB as a source."""
     given = relation.limit(0).to_arrow_table()
     schema = flat(given.select(choose(given.column_names, reading.columns or None))).schema
     return DuckTable(connection, relation, schema, _rows_of(relation), reading=reading)
@@ -134,10 +135,10 @@ def _from_files(
         table = _apply_declarations(opened, duckdb, memory)
         return replace(table, files=files, stamps=stamps)
     with require_unchanged(stamps):
-        found = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
-        table = _spool_cells(found, duckdb, memory)
+        blocks = delimited_blocks(files, delimited_reading(files[0], reading), published=published)
+        table = _spool_cells(blocks, duckdb, memory)
     table = replace(table, reading=reading, files=files, stamps=stamps)
-    return replace(table, left_out=found.left_out, samples=found.samples(), notes=found.notes)
+    return replace(table, left_out=blocks.left_out, samples=blocks.samples(), notes=blocks.notes)
 
 
 def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable:
@@ -149,8 +150,8 @@ def _apply_declarations(table: DuckTable, duckdb: Any, memory: int) -> DuckTable
     ):
         return table
     with require_unchanged(table.stamps):
-        found = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
-        made = _spool_cells(found, duckdb, memory)
+        blocks = typed_blocks(partial(table.batches, table.columns), table.arrow, reading)
+        made = _spool_cells(blocks, duckdb, memory)
     return replace(made, reading=reading, files=table.files, stamps=table.stamps)
 
 
@@ -176,7 +177,7 @@ def _parquet(
 
 
 def _without_pattern(path: Path) -> str:
-    """Return a path as DuckDB takes it for the name of this file alone: it reads `*`, `?` and `[` as a pattern."""
+    """Escape `*`, `?` and `[` in a path, which DuckDB would read as a pattern."""
     text = str(path)
     if os.sep != "\\" and "\\" in text and glob.has_magic(text):
         raise InputError(
@@ -227,14 +228,14 @@ def _plain(rows: pa.Table) -> pa.Table:
     return rows.cast(plain)
 
 
-def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
-    """Return a table whose cells are converted, in a Parquet file without a name that is gone when the table is."""
+def _spool_cells(blocks: InBlocks, duckdb: Any, memory: int) -> DuckTable:
+    """Convert the cells of a text file into a temporary Parquet file, and return a table that reads it."""
     spool = create_nameless("rows.parquet")
     try:
-        write_blocks(found.blocks(), found.schema, spool.path)
-        table = _parquet((spool.path,), found.reading, duckdb, memory)
-        _check_doubtful(found, table)
-        found.check_forms()
+        write_blocks(blocks.blocks(), blocks.schema, spool.path)
+        table = _parquet((spool.path,), blocks.reading, duckdb, memory)
+        _check_doubtful(blocks, table)
+        blocks.check_forms()
     except BaseException:
         spool.close()
         raise
@@ -242,7 +243,7 @@ def _spool_cells(found: InBlocks, duckdb: Any, memory: int) -> DuckTable:
 
 
 def _check_doubtful(found: InBlocks, table: DuckTable) -> None:
-    """Raise `InputError` if a date format fits enough of a column's distinct texts to be meant, and not all."""
+    """Raise `InputError` if a date format fits many of a column's distinct texts, but not all of them."""
     for name, plan in found.doubtful.items():
         result = table.query(f"SELECT DISTINCT {quote_name(name)} FROM {SOURCE} WHERE {quote_name(name)} IS NOT NULL")  # noqa: S608
         distinct = (batch.column(0).cast(pa.string()) for batch in result.to_arrow_reader(BATCH))
@@ -279,6 +280,7 @@ def _start_database(duckdb: Any, memory: int) -> Any:
 
 
 def _import_duckdb() -> Any:
+    """Import DuckDB; raise `MissingExtraError` if it is not installed."""
     try:
         import duckdb
     except ImportError as error:
@@ -302,9 +304,9 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
             hint="give the relation itself: duckdb.connect(path).sql(query)",
         )
     path = Path(source.database)
-    place = str(path).replace("'", "''")
+    text = str(path).replace("'", "''")
     try:
-        connection.execute(f"ATTACH '{place}' AS {ALIAS} (READ_ONLY)")
+        connection.execute(f"ATTACH '{text}' AS {ALIAS} (READ_ONLY)")
     except duckdb.Error:
         raise InputError(
             f"the database {path} cannot be opened for reading",
@@ -320,7 +322,7 @@ def relation_of(connection: Any, source: DatabaseTable) -> Any:
 
 
 def _find_table(text: str, known: list[tuple[str, str]], path: Path) -> tuple[str, str]:
-    """Return schema and name of the table that is meant."""
+    """Return schema and name of the requested table of a database file."""
     names = [table if schema == "main" else f"{schema}.{table}" for schema, table in known]
     listed = f"it has {', '.join(names)}" if names else "it has none"
     if not text:

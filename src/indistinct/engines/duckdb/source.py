@@ -55,6 +55,7 @@ def own_words(function: Callable[Arguments, Result]) -> Callable[Arguments, Resu
 
 
 def _translate_error(error: Exception, memory: type[Exception], disk: type[Exception]) -> Exception:
+    """Convert an error of DuckDB to one of ours."""
     text = str(error).lower()
     if isinstance(error, memory):
         return spill_error(full=True) if "max_temp_directory_size" in text else MemoryError()
@@ -104,22 +105,22 @@ class DuckTable(SourceDetails):
 
     @property
     def path(self) -> Path | None:
-        """Return where the table lies, if that is one file."""
+        """Return the path of the table if it is a single file, else None."""
         return only_path(self.files)
 
     def query(self, sql: str) -> Any:
-        """Return the result of a query in which the table is called `source`."""
+        """Return the result of a query that refers to the table as `source`."""
         return self.relation.query(SOURCE, sql)
 
     @own_words
     def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each."""
         if self.parquet and columns:
-            found = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
-            if found is None and self.by_class:
-                found = gathered_groups(self.batches(columns, size=FEW_ROWS), columns)
-            if found is not None:
-                return found
+            coded = coded_groups(self.batches(columns), columns, self.connection, self.arrow)
+            if coded is None and self.by_class:
+                coded = gathered_groups(self.batches(columns, size=FEW_ROWS), columns)
+            if coded is not None:
+                return coded
         number = next(name for name in ("count", "rows", "\0rows") if name not in columns)
         names = ", ".join(map(quote_name, columns))
         grouped = self.query(f"SELECT {names}, count(*) AS {quote_name(number)} FROM {SOURCE} GROUP BY ALL")  # noqa: S608
@@ -146,7 +147,7 @@ class DuckTable(SourceDetails):
         return replace(self, arrow=types, stored=self.arrow, transformation=transformed, estimates={})
 
     def _wanted(self, columns: Sequence[str]) -> pa.Schema:
-        """Return the types in which some columns are stored."""
+        """Return the stored types of some columns."""
         return pa.schema([(self.stored or self.arrow).field(name) for name in columns])
 
     def _published(self, table: pa.Table) -> pa.Table:
@@ -154,6 +155,7 @@ class DuckTable(SourceDetails):
         return table if self.transformation is None else self.transformation.table(table)
 
     def _queried(self, wanted: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the requested columns in batches."""
         names = ", ".join(map(quote_name, wanted.names))
         for batch in self.query(f"SELECT {names} FROM {SOURCE}").to_arrow_reader(BATCH):  # noqa: S608
             yield _as_read(pa.Table.from_batches([batch]), wanted)
@@ -201,16 +203,16 @@ def parquet_batches(files: Sequence[Path], wanted: pa.Schema, *, size: int = BAT
 
 
 def _as_read(table: pa.Table, wanted: pa.Schema, *, coded: bool = False) -> pa.Table:
-    """Return what DuckDB gives in the types that the source has; text may stay `coded`."""
+    """Cast a result of DuckDB to the types of the source; text may stay dictionary-encoded (`coded`)."""
     plain = [
         pa.field(each.name, each.type.value_type if isinstance(each.type, pa.DictionaryType) else each.type)
         for each in wanted
     ]
-    for place, each in enumerate(plain):
-        column = table.column(place)
+    for index, each in enumerate(plain):
+        column = table.column(index)
         if column.type != each.type and not (coded and is_text(column.type)):
             try:
-                table = table.set_column(place, each, column.cast(each.type))
+                table = table.set_column(index, each, column.cast(each.type))
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise InputError(
                     f"column {each.name!r} of type {each.type} cannot be counted by the engine duckdb",
@@ -255,24 +257,25 @@ class ColumnCodes:
         return np.concatenate([np.zeros(0, dtype=np.int64), *parts])
 
     def _of_chunk(self, chunk: pa.DictionaryArray) -> Codes:
-        found = chunk.dictionary
-        known = found.slice(0, 0) if self.values is None else self.values
-        places = pc.index_in(found, value_set=known)
-        new = found.filter(pc.and_(places.is_null(), found.is_valid()))
+        """Return the codes of a chunk, and add its new values to the known ones."""
+        dictionary = chunk.dictionary
+        known = dictionary.slice(0, 0) if self.values is None else self.values
+        positions = pc.index_in(dictionary, value_set=known)
+        new = dictionary.filter(pc.and_(positions.is_null(), dictionary.is_valid()))
         if len(new):
             known = pa.concat_arrays([known, new.unique()])
-            places = pc.index_in(found, value_set=known)
+            positions = pc.index_in(dictionary, value_set=known)
         self.values = known
-        if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(found) > FEW * len(chunk)):
+        if len(known) > MAX_VALUES or (len(chunk) > MAX_VALUES and len(dictionary) > FEW * len(chunk)):
             raise TooManyValuesError
-        codes = np.append(pc.fill_null(places, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
-        return codes[pc.fill_null(chunk.indices, len(found)).to_numpy(zero_copy_only=False)]
+        codes = np.append(pc.fill_null(positions, -1).to_numpy(zero_copy_only=False) + 1, 0).astype(np.int64)
+        return codes[pc.fill_null(chunk.indices, len(dictionary)).to_numpy(zero_copy_only=False)]
 
     def decode(self, codes: Codes, kind: pa.DataType) -> pa.Array:
         """Return the values of codes, text as a dictionary."""
         values = pa.nulls(0, kind) if self.values is None else self.values
-        places = pa.array(codes - 1, pa.int32(), mask=codes == 0)
-        return pa.DictionaryArray.from_arrays(places, values) if is_text(values.type) else values.take(places)
+        positions = pa.array(codes - 1, pa.int32(), mask=codes == 0)
+        return pa.DictionaryArray.from_arrays(positions, values) if is_text(values.type) else values.take(positions)
 
 
 @dataclass(slots=True)
@@ -285,10 +288,12 @@ class _Words:
     failure: InputError | TooManyValuesError | None = field(default=None)
 
     def reader(self) -> pa.RecordBatchReader:
+        """Return the packed codes as a reader of Arrow, a column per word."""
         schema = pa.schema([(f"w{word}", pa.int64()) for word in range(-(-len(self.columns) // TOGETHER))])
         return pa.RecordBatchReader.from_batches(schema, self._read(schema))
 
     def _read(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield batches with the codes of several columns packed into words."""
         try:
             for batch in self.batches:
                 words = []
@@ -316,7 +321,7 @@ def coded_groups(
     names = ", ".join(reader.schema.names)
     query = f"SELECT {names}, count(*) AS {NUMBER} FROM coded GROUP BY ALL"  # noqa: S608
     try:
-        found = connection.from_arrow(reader).query("coded", query).to_arrow_table()
+        grouped = connection.from_arrow(reader).query("coded", query).to_arrow_table()
     except duckdb.Error:
         if isinstance(words.failure, TooManyValuesError):
             return None
@@ -324,12 +329,12 @@ def coded_groups(
             raise words.failure from None
         raise
     arrays = {}
-    for place, name in enumerate(columns):
-        first = place // TOGETHER * TOGETHER
-        shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - place)
-        own = (found[f"w{place // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
+    for index, name in enumerate(columns):
+        first = index // TOGETHER * TOGETHER
+        shift = BITS * (min(first + TOGETHER, len(columns)) - 1 - index)
+        own = (grouped[f"w{index // TOGETHER}"].to_numpy() >> shift) & MAX_VALUES
         arrays[name] = codes[name].decode(own, kinds.field(name).type)
-    return ValueGroups(pa.table(arrays), found[NUMBER].to_numpy())
+    return ValueGroups(pa.table(arrays), grouped[NUMBER].to_numpy())
 
 
 def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> ValueGroups | None:
@@ -338,7 +343,7 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
     Where equal rows lie together, a group is in one batch, or in two that follow each other. DuckDB, which does not
     know that, would keep every text of every group in its own memory, beyond which it cannot go.
     """
-    tables, counts, rows, found = [], [], 0, 0
+    tables, counts, rows, total = [], [], 0, 0
     for batch in batches:
         plain = [_one_chunk(plain_column(name, batch[name])) for name in columns]
         try:
@@ -346,8 +351,8 @@ def gathered_groups(batches: Iterable[pa.Table], columns: Sequence[str]) -> Valu
         except pa.ArrowNotImplementedError:
             return None
         grouping = group_rows([each.indices.to_numpy() for each in coded], [len(each.dictionary) for each in coded])
-        rows, found = rows + len(batch), found + len(grouping)
-        if found > MAX_SHARE_OF_GROUPS * rows:
+        rows, total = rows + len(batch), total + len(grouping)
+        if total > MAX_SHARE_OF_GROUPS * rows:
             return None
         firsts = pa.array(grouping.first)
         tables.append(_in_codes(pa.table([each.take(firsts) for each in plain], names=list(columns))))

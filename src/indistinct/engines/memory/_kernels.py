@@ -15,21 +15,21 @@ from indistinct.machine.compiled import jit
 from indistinct.machine.threads import blocks, is_large, spread
 
 
-def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, places: Codes, out: Codes) -> None:
+def scatter_rows(order: Codes, class_ids: Codes, counts: Codes, positions: Codes, out: Codes) -> None:
     """Send runs of rows to their classes: piece `i` takes the next `counts[i]` rows of `order`.
 
     Class `c` goes to `out` from `places[c]` on, which is overwritten; rows of class -1 go nowhere.
     """
     if not is_large(len(order)):
         owners = np.repeat(class_ids, counts)
-        arranged = np.argsort(np.append(places, -1)[owners], kind="stable")
+        arranged = np.argsort(np.append(positions, -1)[owners], kind="stable")
         out[:] = order[arranged[np.count_nonzero(owners < 0) :]]
         return
-    parts = blocks(len(places), least=1)  # each thread serves its own classes
+    parts = blocks(len(positions), least=1)  # each thread serves its own classes
     if len(class_ids) == len(order):
-        spread(lambda part: _scatter(order, class_ids, places, out, part.start, part.stop), parts)
+        spread(lambda part: _scatter(order, class_ids, positions, out, part.start, part.stop), parts)
     else:
-        spread(lambda part: _scatter_runs(order, class_ids, counts, places, out, part.start, part.stop), parts)
+        spread(lambda part: _scatter_runs(order, class_ids, counts, positions, out, part.start, part.stop), parts)
 
 
 @jit
@@ -52,10 +52,10 @@ def _scatter_runs(order, class_ids, counts, places, out, first, last):
         class_id = class_ids[piece]
         count = counts[piece]
         if first <= class_id < last:
-            place = places[class_id]
+            position = places[class_id]
             for i in range(count):
-                out[place + i] = order[at + i]
-            places[class_id] = place + count
+                out[position + i] = order[at + i]
+            places[class_id] = position + count
         at += count
 
 
@@ -76,9 +76,9 @@ def gather_codes(chunks: Sequence[Codes], lookups: Sequence[Codes], order: Codes
 def gather(codes: Codes, order: Codes, used: Codes) -> Codes:
     """Return codes in an order, and mark those that occur."""
     if not is_large(len(order)):
-        found: Codes = codes[order]
-        used[found] = True
-        return found
+        gathered: Codes = codes[order]
+        used[gathered] = True
+        return gathered
     out = empty_large(len(order), codes.dtype)
     _gather(codes, order, out, used)
     return out
@@ -92,6 +92,7 @@ def _look_up(cells, lookup, out):
 
 @jit
 def _gather(codes, order, out, used):
+    """Write to `out` the code of each row in the given order, and mark the codes used."""
     for i in range(len(order)):
         code = codes[order[i]]
         out[i] = code
@@ -107,11 +108,11 @@ def sort_run(codes):
     # `codes[:i]` ascend.
     for i in range(1, len(codes)):
         code = codes[i]
-        place = i
-        while place > 0 and codes[place - 1] > code:
-            codes[place] = codes[place - 1]
-            place -= 1
-        codes[place] = code
+        position = i
+        while position > 0 and codes[position - 1] > code:
+            codes[position] = codes[position - 1]
+            position -= 1
+        codes[position] = code
 
 
 @jit

@@ -30,22 +30,22 @@ from indistinct.tables.value import Table, is_table
 
 
 def count_for_publishing(source: Table, request: Request) -> Counted:
-    """Return what was asked for, with the rows behind each cell unless the table is published already."""
+    """Count as requested, and keep the rows of each cell unless the table is published already."""
     counted, grouping = count_table(source, request)
     return counted if request.published else replace(counted, row_index=CellRows(counted.frequencies.vectors, grouping))
 
 
 def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
-    """Return what was asked for, and the rows behind each cell: in the order of cells and, if joint, of keys."""
+    """Count as requested; return also the rows of each cell, in the order of cells and, if joint, of keys."""
     if not source.rows:
         raise InputError("the table has no rows", hint="check that this is the right file")
     lonely = spread(lambda name: rows_alone(source.data[name]), request.alone, rows=source.rows, weight=16)
     alone = dict(zip(request.alone, lonely, strict=True))
-    found = published_columns_of(source.data, request)
+    singled_out = published_columns_of(source.data, request)
     if not request.quasi:  # the whole table is one cell
         whole = FrequencySet((), np.zeros((1, 0), dtype=np.int32), Classes(np.array([source.rows])))
         grouping = Grouping(row_numbers(source.rows), np.array([0, source.rows]))
-        return Counted((), whole, alone=alone, singled_out=found), grouping
+        return Counted((), whole, alone=alone, singled_out=singled_out), grouping
     names = require_columns(request, source.columns)
     columns = {name: encoded_column(source.data, name, request) for name in names}
     population = None
@@ -63,7 +63,7 @@ def count_table(source: Table, request: Request) -> tuple[Counted, Grouping]:
     domains = {name: column.domain for name, column in columns.items()}
     groupings = {key: _frequencies([columns[name] for name in key]) for key in request.groupings}
     quasi_domains = tuple(c.domain for c in quasi)
-    return Counted(quasi_domains, frequencies, domains, groupings, population, alone, alike, found), grouping
+    return Counted(quasi_domains, frequencies, domains, groupings, population, alone, alike, singled_out), grouping
 
 
 def published_columns_of(table: pa.Table, request: Request, *, counts: Codes | None = None) -> SingledOut | None:
@@ -97,7 +97,7 @@ def _classes(columns: Sequence[Codes | None]) -> Codes | None:
 
 
 def require_columns(request: Request, columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns whose values are asked for; raise `SchemaError` for one that is not there."""
+    """Return the columns that a request counts; raise `SchemaError` for one that the table does not have."""
     asked = [request.quasi, *request.keys, *request.groupings]
     names = tuple(dict.fromkeys(name for key in asked for name in key if name != PERSON))
     for name in names:
@@ -160,7 +160,7 @@ def keys_of_request(
 
 
 def encode_people(table: pa.Table, person: Sequence[str], counts: Codes | None = None) -> list[Encoded]:
-    """Return the columns that tell people apart; raise where one is missing."""
+    """Encode the columns that identify people; raise if a value is missing in one of them."""
     for name in person:
         if table[name].null_count:
             absent = table[name].is_null().to_numpy()
@@ -209,5 +209,6 @@ def with_population(column: Encoded, population: pa.Table, request: Request) -> 
 
 
 def _frequencies(columns: list[Encoded]) -> FrequencySet:
+    """Count the distinct rows of columns."""
     grouping, vectors = group_encoded(columns)
     return FrequencySet(tuple(column.domain.column for column in columns), vectors, Classes(grouping.counts))

@@ -54,7 +54,7 @@ class Stock:
 
 
 def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> Stock:
-    """Return the rows behind an assignment's pieces; which of a piece's equal rows goes to which class is chance.
+    """Return the rows of each piece of an assignment. Equal rows of a piece are dealt to its classes at random.
 
     Where rows of a piece agree on everything that is published, one row represents all of them, and the others are not
     read again. They do not where cells that differ count as one value: one row's cell, shown for all that have its
@@ -65,13 +65,17 @@ def _stock(source: Table, assignment: Assignment, secret: Secret, row_index: Row
     counts = grouping.counts if joint is None else joint.histogram.counts
     cells = np.arange(len(grouping)) if joint is None else joint.histogram.owners()
     names = list(dict.fromkeys(o.of for table in assignment.layout.tables.values() for o in table.outputs))
-    shown = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
+    unmodified = [o.of for table in assignment.layout.tables.values() for o in table.outputs if o.values is None]
     known = {*assignment.frequencies.names, *(name for key in assignment.keys for name in key)}
     table = source.data
-    alike = set(shown) <= known and all(one_to_one(table[name].type) for name in shown)
+    alike = set(unmodified) <= known and all(one_to_one(table[name].type) for name in unmodified)
     if alike and not assignment.layout.structure.whole_rows:
         firsts = grouping.order[starts_of(counts)[:-1]]
-        table = pa.table(gather_columns(table, list(dict.fromkeys(shown)), firsts)) if shown else table.slice(0, 0)
+        table = (
+            pa.table(gather_columns(table, list(dict.fromkeys(unmodified)), firsts))
+            if unmodified
+            else table.slice(0, 0)
+        )
         rows = repeat_values(np.arange(len(counts), dtype=np.int32), counts)
         return Stock(table, rows, cells, content_words(source.data, names, secret, rows=firsts))
     contents = content_words(table, names, secret)
@@ -99,7 +103,7 @@ def content_words(table: pa.Table, names: Sequence[str], secret: Secret, rows: C
 
 
 def contents_of(table: pa.Table, names: Sequence[str]) -> dict[str, tuple[Sequence[str | None], Codes]]:
-    """Return what the order under a fixed secret goes by: each column's texts, and the code of every row."""
+    """Return the texts and the codes of each column, from which a fixed secret derives the order of rows."""
     columns = {name: encode_column(name, _groupable(table[name]), required=False) for name in names}
     return {name: (column.domain.texts(), column.codes) for name, column in columns.items()}
 
@@ -133,21 +137,21 @@ class Run:
 
     @classmethod
     def of(cls, assignment: Assignment, secret: Secret) -> "Run":
-        """Number classes at random where their numbers are published: the search's order could tell something."""
+        """Number classes at random where their numbers are published: the search order could reveal something."""
         sizes = assignment.classes.sizes
         numbered = any(table.bucket for table in assignment.layout.tables.values())
-        shown = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
-        starts = starts_of(sizes[shown])
+        numbers = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
+        starts = starts_of(sizes[numbers])
         begins = np.empty(len(sizes), dtype=np.int64)
-        begins[shown] = starts[:-1]
-        return cls(shown, sizes[shown], starts, begins)
+        begins[numbers] = starts[:-1]
+        return cls(numbers, sizes[numbers], starts, begins)
 
     @property
     def places(self) -> Codes:
         """Return the place of each class among those that are published."""
-        places = np.empty(len(self.shown), dtype=np.int64)
-        places[self.shown] = np.arange(len(self.shown))
-        return places
+        positions = np.empty(len(self.shown), dtype=np.int64)
+        positions[self.shown] = np.arange(len(self.shown))
+        return positions
 
     def part(self, first: int, last: int) -> "Run":
         """Return the classes from one place to behind another."""
@@ -170,14 +174,14 @@ def publish_classes(
         return _count_vectors(stock, order, classes, table)
     numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
     arrays: dict[str, pa.Array] = {}
-    shown: dict[str, tuple[Codes, Codes]] = {}
+    published: dict[str, tuple[Codes, Codes]] = {}
     for index, outputs in enumerate(table.slices):
         own = order.copy() if len(table.slices) > 1 else order
         secret.arrange(own, classes.starts, stock.contents, stream=FIRST_SLICE + index)
         if table.shared:
-            own = _agree(own, classes, [shown[name] for name in table.shared[index]])
+            own = _agree(own, classes, [published[name] for name in table.shared[index]])
             kept = {name for names in table.shared for name in names} & {output.of for output in outputs}
-            shown |= {
+            published |= {
                 name: (own, encode_column(name, _groupable(stock.table[name]), required=False).codes) for name in kept
             }
         arrays.update(_slice(assignment, stock, own, classes, outputs))
@@ -188,7 +192,7 @@ def publish_classes(
 
 
 def _agree(order: Codes, classes: Run, shared: Sequence[tuple[Codes, Codes]]) -> Codes:
-    """Return rows in an order in which they agree with slices before, as random inside a class as it was.
+    """Order rows so that they agree with earlier slices in shared columns; inside a class the order stays random.
 
     `shared` has for each common column the rows of the slice that publishes it, and the code of every row. The rows of
     a class have as many of each combination of codes in both orders, so that each way to join them is as likely.
@@ -220,7 +224,7 @@ def _slice(
 
 
 def _count_vectors(stock: Stock, order: Codes, classes: Run, table: OutputTable) -> pa.Table:
-    """Return how often each class has each vector of a table's columns, in the order of classes and values."""
+    """Count each distinct row of a table's columns within each class, in the order of classes and values."""
     names = [output.of for output in table.outputs]
     vectors = join_columns([encode_column(name, stock.table[name], required=False) for name in names])
     codes = _kernels.gather(vectors.codes, order, np.zeros(len(vectors.domain), dtype=bool))
@@ -304,7 +308,7 @@ def gather_column(column: pa.ChunkedArray, order: Codes) -> pa.Array:
         values = values.take(pc.sort_indices(values))
     ranks = pc.index_in(distinct.values, value_set=values).to_numpy()
     kind = index_type(len(values))
-    lookups = [np.append(ranks, len(values)).astype(kind)[places] for places in distinct.places]
+    lookups = [np.append(ranks, len(values)).astype(kind)[lookup] for lookup in distinct.places]
     used = np.zeros(len(values) + 1, dtype=bool)
     indices = _kernels.gather_codes(distinct.chunks, lookups, order, used)
     if text and not used[:-1].all():

@@ -12,7 +12,7 @@ from indistinct.tables.value import Table
 
 
 def draw_table(source: Table, share: float, *, person: Sequence[str]) -> Table:
-    """Return a table with a share of the rows of another, or of the people whom the columns `person` tell apart."""
+    """Draw a share of a table's rows, or of the people that the columns `person` identify."""
     people = join_columns(encode_people(source.data, person)) if person else None
     size = source.rows if people is None else len(people.domain)
     drawn = draw_next(size, left=size, wanted=count_drawn(share, size))

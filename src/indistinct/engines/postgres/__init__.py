@@ -59,7 +59,7 @@ class Postgres:
         """Return None: there are no passes over the rows of a database."""
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
-        """Return None: a file is read back as everybody reads it."""
+        """Return None: PostgreSQL does not read files, so that the caller reads the file itself."""
         return None
 
     @needs_memory("drawing a sample")
@@ -111,7 +111,7 @@ def _columns_of(request: Request) -> tuple[str, ...]:
 
 
 def _population(source: object) -> Fetch | None:
-    """Return what fetches groups of a population: of a database, or of a table in memory, in which each row is one."""
+    """Return the function that fetches groups of a population, from a database or from a table in memory."""
     if isinstance(source, PostgresTable):
         return source.groups
     if not is_table(source):

@@ -48,7 +48,7 @@ class PostgresColumn:
 
     @property
     def compared(self) -> Kind:
-        """Return how the values are compared."""
+        """Return whether the values are compared as numbers, dates or texts."""
         return Kind.TEXT if self.arrow is None else kind_of(self.arrow)
 
     def require(self) -> "PostgresColumn":
@@ -76,12 +76,12 @@ def columns_of(session: DatabaseSession, relation: str, *, text: Sequence[str] =
     schema = session.query(f"SELECT * FROM {relation} LIMIT 0").schema  # noqa: S608
     check_names(schema.names)
     zone = session.query("SELECT current_setting('TimeZone') AS zone")["zone"][0].as_py()
-    found = []
+    columns = []
     for field, (kind, category) in zip(schema, _kinds(session, relation, schema.names), strict=True):
         modifier = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1"))
         column = _column(field.name, kind, category, modifier, zone)
-        found.append(_as_text(column) if field.name in text else column)
-    return _with_digits(session, relation, found)
+        columns.append(_as_text(column) if field.name in text else column)
+    return _with_digits(session, relation, columns)
 
 
 def as_read(batch: pa.RecordBatch, columns: Sequence[PostgresColumn]) -> pa.Table:
@@ -114,6 +114,7 @@ def _convert_cells(column: PostgresColumn, cells: pa.Array) -> pa.Array:
 
 
 def _unbounded_error(column: PostgresColumn, what: str) -> InputError:
+    """Return the error of a value that cannot be published, such as infinity."""
     return InputError(
         f"column {column.name!r} of the type {column.kind} holds {what}, which cannot be published",
         hint="turn it into NULL or another value in a query",
@@ -127,7 +128,7 @@ def _kinds(session: DatabaseSession, relation: str, names: Sequence[str]) -> lis
     A row without a match has missing values of the right types, so that no row of the table is looked at.
     """
     typed = ", ".join(f"pg_typeof(source.{quote_name(name)})::oid" for name in names)
-    found = session.query(
+    rows = session.query(
         f"""
         WITH RECURSIVE typed AS (
             SELECT ARRAY[{typed}] AS oids FROM (SELECT 1) AS one LEFT JOIN (SELECT * FROM {relation} LIMIT 0) AS source
@@ -141,10 +142,11 @@ def _kinds(session: DatabaseSession, relation: str, names: Sequence[str]) -> lis
         WHERE typtype <> 'd' ORDER BY place
         """  # noqa: S608
     )
-    return list(zip(found["name"].to_pylist(), found["category"].to_pylist(), strict=True))
+    return list(zip(rows["name"].to_pylist(), rows["category"].to_pylist(), strict=True))
 
 
 def _column(name: str, kind: str, category: str, modifier: int, zone: str) -> PostgresColumn:
+    """Describe how a column of a PostgreSQL type is read."""
     if kind in PLAIN:
         return PostgresColumn(name, kind, quote_name(name), PLAIN[kind])
     if kind == "oid":
@@ -187,6 +189,7 @@ def _declared_decimal(modifier: int) -> pa.DataType | None:
 
 
 def _decimal(digits: int, scale: int) -> pa.DataType | None:
+    """Return the decimal type for a number of digits, None if Arrow has none."""
     if digits > MAX_DIGITS:
         return None
     return pa.decimal128(digits, scale) if digits <= DIGITS else pa.decimal256(digits, scale)
@@ -204,14 +207,14 @@ def _with_digits(
         return tuple(columns)
     digits = "max(length(trunc(abs({0}))::text)) FILTER (WHERE scale({0}) >= 0) AS d{1}"
     wanted = ", ".join(
-        f"max(scale({column.sql})) AS s{place}, {digits.format(column.sql, place)}"
-        for place, column in enumerate(open_ended)
+        f"max(scale({column.sql})) AS s{index}, {digits.format(column.sql, index)}"
+        for index, column in enumerate(open_ended)
     )
-    found = session.query(f"SELECT {wanted} FROM {relation}").to_pylist()[0]  # noqa: S608
+    digits_by_name = session.query(f"SELECT {wanted} FROM {relation}").to_pylist()[0]  # noqa: S608
     kinds = {}
-    for place, column in enumerate(open_ended):
-        scale = found[f"s{place}"] or 0
-        needed = (found[f"d{place}"] or 1) + scale
+    for index, column in enumerate(open_ended):
+        scale = digits_by_name[f"s{index}"] or 0
+        needed = (digits_by_name[f"d{index}"] or 1) + scale
         # As wide as can be: next month's values may have more digits.
         kinds[column.name] = _decimal(DIGITS if needed <= DIGITS else max(needed, MAX_DIGITS), scale)
     return tuple(replace(c, arrow=kinds[c.name]) if c.name in kinds else c for c in columns)

@@ -108,7 +108,7 @@ class DatabaseSession:
         return f"<Session of {self.address}>"
 
     def query(self, sql: str, parameters: Sequence[Any] | None = None) -> pa.Table:
-        """Return what a query gives, as a whole."""
+        """Return the whole result of a query."""
         with self._cursor() as cursor:
             cursor.execute(sql, parameters)
             return cursor.fetch_arrow_table()
@@ -119,7 +119,7 @@ class DatabaseSession:
             cursor.execute(sql)
 
     def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
-        """Return what a query gives, batch by batch."""
+        """Yield the result of a query in batches."""
         with self._cursor() as cursor:
             cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": BATCH_BYTES})
             cursor.execute(sql)
@@ -146,6 +146,7 @@ class DatabaseSession:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
+        """Convert errors of the driver to ours."""
         adbc = _import_adbc()
         try:
             yield
@@ -155,11 +156,11 @@ class DatabaseSession:
             self._fail(error)
 
     def _fail(self, error: Exception) -> NoReturn:
-        """Raise what an error of the driver means; its words may quote cells, and are for those who ask."""
+        """Raise the error for the SQLSTATE of a driver error; its text may quote cells and is shown on request only."""
         state = getattr(error, "sqlstate", None) or _state_in(str(error)) or ""
         known = {**STATES, **STATES_OF_SOURCE} if self.failure is InputError else STATES
-        found = (known.get(part) for part in (state, state[:3], state[:2]))
-        what, hint = next((each for each in found if each), (f"it failed (SQLSTATE {state or 'unknown'})", None))
+        entries = (known.get(part) for part in (state, state[:3], state[:2]))
+        what, hint = next((each for each in entries if each), (f"it failed (SQLSTATE {state or 'unknown'})", None))
         raise self.failure(
             f"{self.address}: {what}",
             hint=hint or "the log of the server says more",
@@ -175,8 +176,8 @@ def connect(address: str, *, read_only: bool = True) -> DatabaseSession:
     try:
         connection = adbc.connect(_with_patience(address), autocommit=False)
     except adbc.Error as error:
-        said = str(error)
-        known = ((what, hint) for words, what, hint in REFUSALS if words in said)
+        text = str(error)
+        known = ((what, hint) for words, what, hint in REFUSALS if words in text)
         what, hint = next(known, ("its address or its server is not right", "try the same address with psql"))
         raise failure(f"cannot connect to {seen}: {what}", hint=hint) from None
     session = DatabaseSession(connection, seen, failure)
@@ -192,7 +193,7 @@ def connect(address: str, *, read_only: bool = True) -> DatabaseSession:
 
 
 def _with_patience(address: str) -> str:
-    """Return an address whose server has some seconds to answer, unless it says how many."""
+    """Add a connection timeout to an address that does not give one."""
     if "connect_timeout" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}connect_timeout={PATIENCE}"
@@ -203,17 +204,18 @@ def _close(connection: Any) -> None:
         connection.close()
 
 
-def _state_in(said: str) -> str | None:
-    return next((state for words, state in WORDS if words in said), None)
+def _state_in(text: str) -> str | None:
+    return next((state for words, state in WORDS if words in text), None)
 
 
 def _words(error: Exception) -> str:
     """Return the sentence of the server, without the statement around it."""
-    found = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
-    return found[1].strip() if found else type(error).__name__
+    match = re.search(r"(?:ERROR|FATAL):\s*(.+)", str(error))
+    return match[1].strip() if match else type(error).__name__
 
 
 def _import_adbc() -> Any:
+    """Import the driver; raise `MissingExtraError` if it is not installed."""
     try:
         import adbc_driver_postgresql.dbapi as adbc  # type: ignore[import-untyped]
     except ImportError:

@@ -74,7 +74,7 @@ class PostgresTable(SourceDetails):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Return how the values of each column are compared."""
+        """Return the kind of each column's values: numbers, dates or texts."""
         changed = {} if self.transformation is None else self.transformation.types
         return {
             each.name: kind_of(changed[each.name]) if each.name in changed else each.compared for each in self.fields
@@ -114,12 +114,12 @@ class PostgresTable(SourceDetails):
 
     def groups(self, columns: Sequence[str]) -> ValueGroups:
         """Return the distinct combinations of some columns, and how many rows have each: one GROUP BY."""
-        wanted, held = self._wanted(columns), self._select_held(columns)
-        if held is not None and columns:
-            return _group_here(pa.concat_tables(held))
+        wanted, local = self._wanted(columns), self._select_held(columns)
+        if local is not None and columns:
+            return _group_here(pa.concat_tables(local))
         number = next(name for name in ("count", "rows", "\1rows") if name not in columns)
-        names, places = ", ".join(map(quote_name, columns)), ", ".join(str(place + 1) for place in range(len(columns)))
-        sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {places}"  # noqa: S608
+        names, indices = ", ".join(map(quote_name, columns)), ", ".join(str(index + 1) for index in range(len(columns)))
+        sql = f"SELECT {names}, count(*) AS {quote_name(number)} FROM {self._cells(wanted)} GROUP BY {indices}"  # noqa: S608
         tables, counts = [], [np.zeros(0, dtype=np.int64)]
         for batch in self.session.batches(sql):
             tables.append(self._published(as_read(batch.select(list(range(len(columns)))), wanted)))
@@ -131,9 +131,9 @@ class PostgresTable(SourceDetails):
     def batches(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         """Return some columns of all rows, batch by batch, as COPY gives them."""
         wanted, some = self._wanted(columns), False
-        held = self._select_held(columns)
-        if held is not None:
-            yield from held
+        local = self._select_held(columns)
+        if local is not None:
+            yield from local
             return
         sql = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         for batch in self.session.batches(f"SELECT {sql} FROM {self.relation}"):  # noqa: S608
@@ -161,7 +161,7 @@ class PostgresTable(SourceDetails):
         return int(self.session.query(f"SELECT count(*) AS n FROM ({once}) AS once")["n"][0].as_py())  # noqa: S608
 
     def draw(self, share: float, *, person: Sequence[str], most: int) -> "PostgresTable":
-        """Return a sample whose rows this process holds, in `most` bytes.
+        """Draw a sample into this process, of at most `most` bytes.
 
         The database need not give rows in the same order twice, and keeps no copy: it would know who was drawn.
         """
@@ -192,21 +192,22 @@ class PostgresTable(SourceDetails):
         if self.name is None:
             return None
         sql = "SELECT obj_description(to_regclass($1), 'pg_class') AS comment"
-        found: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
-        return found
+        text: str | None = self.session.query(sql, (self.name,))["comment"][0].as_py()
+        return text
 
     def _wanted(self, columns: Sequence[str]) -> tuple[PostgresColumn, ...]:
+        """Return the requested columns; raise for one that cannot be read."""
         known = {column.name: column for column in self.fields}
         return tuple(known[name].require() for name in columns)
 
     def _cells(self, wanted: Sequence[PostgresColumn]) -> str:
-        """Return some columns in the form in which they are compared, as the text after FROM."""
+        """Return the subquery that selects some columns in the form in which they are compared."""
         read = ", ".join(f"{column.sql} AS {quote_name(column.name)}" for column in wanted)
         return f"(SELECT {read} FROM {self.relation}) AS cells"  # noqa: S608
 
 
 def open_database(source: DatabaseTable, reading: Reading) -> PostgresTable:
-    """Return a table of a database, or what a query gives there, in a snapshot of its own."""
+    """Open a table of a database, or the result of a query, in a snapshot of its own."""
     _require_plain(reading)
     session = connect(source.database)
     try:
@@ -230,21 +231,21 @@ def open_relation(session: DatabaseSession, relation: str, reading: Reading | No
 
 def resolve_name(session: DatabaseSession, name: str) -> str:
     """Return the name of a table, as SQL writes it, with its schema; raise if there is none that may be read."""
-    found = session.query(RESOLVED, (name,)).to_pylist()
-    if not found:
+    matches = session.query(RESOLVED, (name,)).to_pylist()
+    if not matches:
         raise InputError(
             f"{session.address} has no table {name}",
             hint='name it as in SQL, such as clinic.visits or clinic."Visits"',
         )
-    if not found[0]["readable"]:
+    if not matches[0]["readable"]:
         raise InputError(
             f"{session.address}: the user may not read {name}", hint=f"ask for GRANT SELECT ON {name} TO the user"
         )
-    return f"{quote_name(found[0]['schema'])}.{quote_name(found[0]['name'])}"
+    return f"{quote_name(matches[0]['schema'])}.{quote_name(matches[0]['name'])}"
 
 
 def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
-    """Return a table that was just written, its moments in the zones that they had: the server keeps moments alone."""
+    """Restore the time zones of a written table: the server stores moments without their zones."""
     kinds = {each.name: each.type for each in schema if pa.types.is_timestamp(each.type) and each.type.tz is not None}
     return replace(
         table,
@@ -255,6 +256,7 @@ def with_zones(table: PostgresTable, schema: pa.Schema) -> PostgresTable:
 
 
 def _require_plain(reading: Reading) -> None:
+    """Raise if reading options are declared that a database does not have."""
     if reading != Reading(text=reading.text):
         raise ParameterError(
             "a table of a database is read by its own types, and some are declared here",

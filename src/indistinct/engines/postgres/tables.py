@@ -98,49 +98,50 @@ class StagedRelease:
 
     def _comment(self, table: str, text: str) -> None:
         """Let the server itself quote the text, which a statement of this kind takes no parameter for."""
-        found = self.session.query(COMMENT, (self._place(table), text))
-        self.session.run(found["statement"][0].as_py())
+        result = self.session.query(COMMENT, (self._place(table), text))
+        self.session.run(result["statement"][0].as_py())
 
     def _place(self, table: str) -> str:
+        """Return the qualified name of a table in the staging schema."""
         return f"{quote_name(self.schema)}.{quote_name(table)}"
 
 
 @contextmanager
-def staged_release(place: DatabaseTable, *, tables: Sequence[str], overwrite: bool) -> Iterator[StagedRelease]:
+def staged_release(target: DatabaseTable, *, tables: Sequence[str], overwrite: bool) -> Iterator[StagedRelease]:
     """Give a sink for the tables of a release; what is not committed in the block never happened."""
-    session = connect(place.database, read_only=False)
+    session = connect(target.database, read_only=False)
     try:
-        schema, table = _check_target(session, place, tables, overwrite=overwrite)
+        schema, table = _check_target(session, target, tables, overwrite=overwrite)
         if not session.query(TURN, (f"{schema}.{table}",))["mine"][0].as_py():
             raise OutputError(
-                f"another session is publishing to {place.table} at this moment", hint="try again when it is done"
+                f"another session is publishing to {target.table} at this moment", hint="try again when it is done"
             )
         _check_target(
-            session, place, tables, overwrite=overwrite
+            session, target, tables, overwrite=overwrite
         )  # perhaps it was finished just before the lock was free
         yield StagedRelease(session, schema, table, overwrite)
     finally:
         session.close()
 
 
-def check_release(place: DatabaseTable, *, tables: Sequence[str] = (MAIN,), overwrite: bool) -> None:
-    """Raise `OutputError` if a release cannot or may not be put into a table."""
-    session = connect(place.database, read_only=False)
+def check_release(table: DatabaseTable, *, tables: Sequence[str] = (MAIN,), overwrite: bool) -> None:
+    """Raise `OutputError` if a release cannot be written into a table, or must not overwrite it."""
+    session = connect(table.database, read_only=False)
     try:
-        _check_target(session, place, tables, overwrite=overwrite)
+        _check_target(session, table, tables, overwrite=overwrite)
     finally:
         session.close()
 
 
 def _check_target(
-    session: DatabaseSession, place: DatabaseTable, tables: Sequence[str], *, overwrite: bool
+    session: DatabaseSession, table: DatabaseTable, tables: Sequence[str], *, overwrite: bool
 ) -> tuple[str, str]:
     """Return schema and name of a table that may be made."""
-    if place.table is None:
+    if table.table is None:
         raise ParameterError("a release goes to a table, not to a query", hint='output_table="clinic.release"')
-    parts = session.query("SELECT parse_ident($1) AS parts", (place.table,))["parts"][0].as_py()
+    parts = session.query("SELECT parse_ident($1) AS parts", (table.table,))["parts"][0].as_py()
     if len(parts) > 2:
-        raise OutputError(f"{place.table} has too many parts", hint="name a schema and a table, such as clinic.release")
+        raise OutputError(f"{table.table} has too many parts", hint="name a schema and a table, such as clinic.release")
     named = parts[0] if len(parts) == 2 else None
     schemas = session.query(
         "SELECT nspname::text AS schema, has_schema_privilege(oid, 'CREATE') AS may FROM pg_catalog.pg_namespace "
@@ -166,10 +167,10 @@ def _check_target(
     return schema, parts[-1]
 
 
-def existing(session: DatabaseSession, place: str) -> str | None:
+def existing(session: DatabaseSession, location: str) -> str | None:
     """Return the comment of a table, None if there is no such table."""
-    found = session.query(EXISTING, (place,))["comment"].to_pylist()
-    return (found[0] or "") if found else None
+    comments = session.query(EXISTING, (location,))["comment"].to_pylist()
+    return (comments[0] or "") if comments else None
 
 
 def further_tables(comment: str | None) -> tuple[str, ...]:
@@ -215,10 +216,10 @@ def _type_to_send(name: str, kind: pa.DataType) -> pa.DataType:
         return pa.date32()
     if pa.types.is_time(kind):
         return pa.time64("us")
-    found = WIDENED.get(kind, kind)
-    if found not in TYPES:
+    widened = WIDENED.get(kind, kind)
+    if widened not in TYPES:
         raise OutputError(
             f"column {name!r} has the type {kind}, for which PostgreSQL has no plain one",
             hint="turn it into text, a number or a date first, or write a file",
         )
-    return found
+    return widened

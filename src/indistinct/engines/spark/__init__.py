@@ -81,7 +81,7 @@ class Spark:
         return SparkTablePasses(source, self.room or _room(source, columns))
 
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> SparkTable | None:
-        """Return what was just written, read back by Spark; None for a single file, which everybody reads."""
+        """Open a staged release in Spark; None for a single file, which the caller reads."""
         return open_folder(file, session_for(self.memory), schema) if file.is_dir() else None
 
     @needs_memory("drawing a sample")
@@ -115,6 +115,6 @@ class Spark:
 
 
 def _room(source: SparkTable, columns: int) -> Room:
-    """Return how much is held at once: rows of a part by a worker, values and classes by the driver."""
+    """Return memory limits: rows of a part for a worker, values and classes for the driver."""
     whole = driver_bytes(source.session)
     return Room(MAX_ROWS, NUMBERS, whole // VALUE, whole // (LABEL * columns))

@@ -21,8 +21,8 @@ ABSENT = np.uint64(0x5851F42D4C957F2D)
 RANGE = float(1 << 64)
 
 
-def words_of(column: pa.ChunkedArray, place: int) -> Codes:
-    """Return a word for every value of a column, which stands at some place among others."""
+def words_of(column: pa.ChunkedArray, index: int) -> Codes:
+    """Hash each value of a column; `index` is the index of the column, so that equal values of two columns differ."""
     kind = column.type
     if pa.types.is_floating(kind):
         plain = pc.add(column.cast(pa.float64()), 0.0)  # zeros of both signs are one value
@@ -30,21 +30,21 @@ def words_of(column: pa.ChunkedArray, place: int) -> Codes:
     elif pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         words = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view(np.uint64)
     else:
-        return _words_of_values(column, place)
-    words = mix_words(words, place)
+        return _words_of_values(column, index)
+    words = mix_words(words, index)
     if column.null_count:
         words = np.where(column.is_null().to_numpy(), ABSENT, words)
     return words
 
 
-def _words_of_values(column: pa.ChunkedArray, place: int) -> Codes:
+def _words_of_values(column: pa.ChunkedArray, index: int) -> Codes:
     """Return words by the text of each value, which is looked at once."""
     coded = column if isinstance(column.type, pa.DictionaryType) else column.dictionary_encode()
     parts = []
     for chunk in coded.chunks:
         texts = chunk.dictionary.cast(pa.string()).to_pylist()
         known = [0 if text is None else _word(text) for text in texts]
-        words = mix_words(np.array([*known, 0], dtype=np.uint64), place)
+        words = mix_words(np.array([*known, 0], dtype=np.uint64), index)
         words[-1] = ABSENT
         parts.append(words[pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)])
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
@@ -57,8 +57,8 @@ def _word(text: str) -> int:
 def join_words(columns: Sequence[Codes]) -> Codes:
     """Return a word for every row, given those of its values."""
     joined: Codes = np.zeros(len(columns[0]), dtype=np.uint64)
-    for place, words in enumerate(columns):
-        joined = mix_words(joined ^ words, place)
+    for index, words in enumerate(columns):
+        joined = mix_words(joined ^ words, index)
     return joined
 
 
@@ -70,11 +70,11 @@ class Smallest:
 
     @classmethod
     def nothing(cls) -> "Smallest":
-        """Return what is known before the first row."""
+        """Return the state before the first row."""
         return cls(np.zeros(0, dtype=np.uint64))
 
     def plus(self, words: Codes) -> "Smallest":
-        """Return what is known after some more words."""
+        """Return the state after some more hashes: only the smallest are kept."""
         if len(self.words) == KEPT:
             words = words[words < self.words[-1]]
         return Smallest(np.unique(np.concatenate([self.words, words]))[:KEPT])
@@ -88,15 +88,15 @@ class Smallest:
 
 
 def smallest_words(known: Sequence[Smallest], batch: pa.Table) -> list[Smallest]:
-    """Return what is known of rows as a whole and then of each column, after those of one more batch."""
-    columns = [words_of(column, place) for place, column in enumerate(batch.columns)]
+    """Return the states of whole rows and of each column after one more batch."""
+    columns = [words_of(column, index) for index, column in enumerate(batch.columns)]
     return [each.plus(words) for each, words in zip(known, [join_words(columns), *columns], strict=True)]
 
 
 def merge_smallest(several: Sequence[Sequence[Smallest]]) -> list[Smallest]:
-    """Return what several tasks know together."""
+    """Merge the states of several tasks."""
     first, *others = several
-    found = list(first)
+    merged = list(first)
     for other in others:
-        found = [mine.plus(theirs.words) for mine, theirs in zip(found, other, strict=True)]
-    return found
+        merged = [mine.plus(theirs.words) for mine, theirs in zip(merged, other, strict=True)]
+    return merged

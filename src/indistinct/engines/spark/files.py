@@ -72,7 +72,7 @@ class FilePieces:
         """Yield the same as parcels of parts, so that equal combinations of all pieces come together in one."""
         counted = self._count_rows(numbers)
         if counted is not None:
-            words = join_words([words_of(column, place) for place, column in enumerate(counted.columns[:-1])])
+            words = join_words([words_of(column, index) for index, column in enumerate(counted.columns[:-1])])
             yield from pack_parts(counted, (words % np.uint64(parts)).astype(np.int32))
 
     def _count_rows(self, numbers: Iterable[pa.RecordBatch]) -> pa.Table | None:
@@ -132,17 +132,17 @@ def split_pieces(pieces: Sequence[FilePiece], tasks: int) -> tuple[FilePiece, ..
     To reach its rows a task decodes those before them, which takes a tenth of the time that counting them does.
     """
     times = -(-tasks // max(len(pieces), 1))
-    found = []
+    file_pieces = []
     for piece in pieces:
         ends = np.linspace(0, piece.rows, max(min(times, piece.rows // BATCH), 1) + 1).astype(int).tolist()
-        found += [replace(piece, first=start, rows=end - start) for start, end in pairwise(ends)]
-    return tuple(found)
+        file_pieces += [replace(piece, first=start, rows=end - start) for start, end in pairwise(ends)]
+    return tuple(file_pieces)
 
 
 def find_pieces(
     paths: Sequence[Path], wanted: pa.Schema, session: Any, partitions: HivePartitions | None = None
 ) -> tuple[FilePiece, ...] | None:
-    """Return what tasks read of files in the types that Spark gave; None where Spark must read them itself."""
+    """Split files into pieces that workers read in the types of Spark; None where Spark must read them itself."""
     named = () if partitions is None else partitions.schema.names
     stored = pa.schema([each for each in wanted if each.name not in named])
     moments = any(pa.types.is_temporal(field.type) for field in wanted)
@@ -158,36 +158,37 @@ def find_pieces(
         except (OSError, pa.ArrowException):  # encrypted, or of a kind that Arrow does not know
             return None
         constants = {} if partitions is None else partitions.of_file(path)
-        place = str(path.absolute())
-        pieces += [FilePiece(place, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
+        absolute = str(path.absolute())
+        pieces += [FilePiece(absolute, number, rows, constants=constants) for number, rows in enumerate(sizes) if rows]
     return split_pieces(pieces, int(session.sparkContext.defaultParallelism))
 
 
 def _reads_as_spark(file: pq.ParquetFile, wanted: pa.Schema) -> bool:
+    """Return whether workers read a Parquet file with the same values as Spark."""
     metadata = file.metadata.metadata or {}
     if any(key in metadata for key in OTHER_CALENDAR) or metadata.get(VERSION, b"4").startswith((b"1.", b"2.")):
         return False
-    found = file.schema_arrow
-    kinds = {field.name: field.type for field in found}
+    stored = file.schema_arrow
+    kinds = {field.name: field.type for field in stored}
     physical = {file.schema.column(number).physical_type for number in range(len(file.schema))}
     return (
-        len(kinds) == len(found.names) == len(file.schema)  # each name once, and no column inside another
+        len(kinds) == len(stored.names) == len(file.schema)  # each name once, and no column inside another
         and "INT96" not in physical
         and all(field.name in kinds and _same_values(kinds[field.name], field.type) for field in wanted)
     )
 
 
-def _same_values(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _same_values(kind: pa.DataType, wanted: pa.DataType) -> bool:
     """Return whether Arrow's reading of a column holds the values that Spark's has."""
-    if isinstance(found, pa.DictionaryType):
-        found = found.value_type
+    if isinstance(kind, pa.DictionaryType):
+        kind = kind.value_type
     if wanted in TEXTS:
-        return found in TEXTS
-    if found == wanted and (found in SAME or pa.types.is_decimal128(found)):
+        return kind in TEXTS
+    if kind == wanted and (kind in SAME or pa.types.is_decimal128(kind)):
         return True
-    if pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted):
-        return (found.tz is None) == (wanted.tz is None) and found.unit in ("ms", "us")
-    return WIDENED.get(found) == wanted
+    if pa.types.is_timestamp(kind) and pa.types.is_timestamp(wanted):
+        return (kind.tz is None) == (wanted.tz is None) and kind.unit in ("ms", "us")
+    return WIDENED.get(kind) == wanted
 
 
 def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -199,16 +200,17 @@ def _as_spark_reads(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _with_ones(table: pa.Table) -> pa.Table:
+    """Append a count of 1 to each row."""
     return table.append_column(NUMBER, pa.repeat(pa.scalar(1, pa.int64()), len(table)))
 
 
 def unite_parcels(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the combinations of values that came together, each once; parts of parcels add up to how many there are."""
-    _, found = unpack_parcels(batches)
-    if found is not None:
-        united = unite_groups([found])
-        for place, batch in enumerate(pack_table(united, part=0)):
-            yield batch.set_column(0, PART, pa.array([0 if place else len(united)], pa.int32()))
+    _, rows = unpack_parcels(batches)
+    if rows is not None:
+        united = unite_groups([rows])
+        for index, batch in enumerate(pack_table(united, part=0)):
+            yield batch.set_column(0, PART, pa.array([0 if index else len(united)], pa.int32()))
 
 
 def unite_groups(tables: Sequence[pa.Table]) -> pa.Table:

@@ -54,7 +54,7 @@ def unpack_parcels(batches: Iterable[pa.RecordBatch]) -> tuple[int, pa.Table | N
 
 
 def part_frame(frame: Any, parts: int) -> Any:
-    """Return a frame of parcels whose partitions are the parts; before Spark 4.1 some share one, each in a row."""
+    """Partition a frame by the part of each row. Before Spark 4.1 a partition may hold several parts, sorted."""
     by_number = getattr(frame, "repartitionById", None)
     if by_number is None:
         return frame.repartition(parts, PART).sortWithinPartitions(PART)

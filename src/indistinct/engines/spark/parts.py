@@ -145,7 +145,7 @@ class RangeWork:
                         yield pa.record_batch(cells, schema=PARCELS)
 
     def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Write every range as a file of this attempt alone, and yield its name and how many rows it has."""
+        """Write every range as a file of this attempt alone, and yield its name and number of rows."""
         for number, contents in by_number(batches):
             name, several = file_name(number), [self._unpack(content) for content in contents]
             united = unite_classes(several)
@@ -157,6 +157,7 @@ class RangeWork:
             yield pa.record_batch([pa.array([name]), pa.array([int(united.sizes.sum())])], schema=FILES)
 
     def _unpack(self, content: pa.Buffer) -> ClassRows:
+        """Unpack classes sent by another task."""
         classes = unpack_classes(content, self.types, self.columns)
         return replace(classes, rows=coded_texts(classes.rows))
 
@@ -226,7 +227,7 @@ def _write(sender: Sender, made: Any, ranges: RangeWork, published: int, path: P
 
 
 def _ranges(source: SparkTable, parts: Sequence[Told], secret: Secret, *, rows: int) -> tuple[RangeWork, pa.Schema]:
-    """Return how classes are assigned to ranges of about `rows` rows, and the columns of the release."""
+    """Divide classes into ranges of about `rows` rows; return also the schema of the release."""
     types = reduce(join_types, (each.shown for each in parts), dict[str, pa.DataType]())
     columns = parts[0].columns
     schema = pa.schema([(name, types[name] if name in types else source.arrow.field(name).type) for name in columns])
@@ -256,7 +257,7 @@ def _tasks(sizes: Codes, most: int) -> Codes:
 
 
 def sample_words(classes: ClassRows) -> tuple[tuple[str, int], ...]:
-    """Return some words of classes in order, at even distances, and how many rows lie from each to the next."""
+    """Sample words of classes at even distances, each with the number of rows up to the next one."""
     if not len(classes):  # no row of a part is published
         return ()
     starts = starts_of(classes.sizes)
@@ -274,7 +275,7 @@ def by_number(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator
 
 
 def coded_texts(table: pa.Table) -> pa.Table:
-    """Return a table whose texts all have dictionaries of one type, however they came."""
+    """Encode all texts of a table with one type of dictionary."""
     coded = pa.dictionary(pa.int32(), pa.string())
     columns = [
         share_dictionary(column.dictionary_encode().cast(coded))
@@ -290,6 +291,7 @@ def _digest_of(content: pa.Buffer) -> bytes:
 
 
 def _pack(classes: ClassRows) -> bytes:
+    """Pack classes to send them to another task."""
     rows = classes.rows
     sent = pa.table([worth_sending(column) for column in rows.columns], names=rows.column_names)
     return pack_classes(replace(classes, rows=sent))

@@ -126,7 +126,7 @@ class PartsOfWorkers:
             yield from pack_parts(table_of_codes(keys, codes, chosen, types), parts[chosen])
 
     def finish_parts(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Yield what is made of each part, given the parcels of one after those of another."""
+        """Yield the result of each part, given parcels sorted by part."""
         parcels = (pair for batch in batches for pair in zip(batch[PART].to_pylist(), batch[PARCEL], strict=True))
         for part, own in groupby(parcels, key=lambda pair: pair[0]):
             rows = PartOfTask(self.columns, tuple(self.keys), (content for _, content in own))
@@ -193,7 +193,7 @@ class SparkTablePasses(TablePasses):
     by_others: ClassVar[bool] = True
 
     def ask(self, columns: Sequence[str], question: Question, merge: Merge, *, what: str, large: bool = False) -> Any:
-        """Return what the rows of all tasks tell; one worker merges answers that may be large."""
+        """Answer a question about all rows by tasks; one worker merges answers that may be large."""
         return ask_rows(self.source, columns, question, merge, what=what, merged_by=1 if large else None)
 
     def over_keys(self, columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain]) -> "SparkKeyPasses":
@@ -222,7 +222,7 @@ class SparkKeyPasses(KeyPasses):
     source: SparkTable
 
     def ask(self, one: Pass[Any]) -> Any:
-        """Return what the rows of all tasks tell."""
+        """Run a pass over all rows by tasks and return its result."""
         question = partial(_ask_pass, self.columns, self.keys, one)
         return ask_rows(self.source, self.names, question, one.merge, what=one.what)
 
@@ -246,7 +246,7 @@ class SparkParts:
     parts: int
 
     def finish(self, work: Finish) -> Iterator[Any]:
-        """Yield what is made of each part, from the first to the last."""
+        """Yield the result of each part, from the first to the last."""
         source, names = self.passes.source, self.passes.names
         began, sender = time.perf_counter(), Sender(source.session)
         parting = PartsOfWorkers(
@@ -268,16 +268,16 @@ class WrittenTable(SparkTable):
     """A release that workers have just written, with ordered rows: every task reads a stretch of them."""
 
     def look_at_stretches(self, columns: Sequence[str], look: Look) -> list[Any]:
-        """Return what workers make of stretches of rows; no row comes to the driver."""
-        found: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
-        return found
+        """Run `look` on stretches of rows in workers; no row is sent to the driver."""
+        findings: list[Any] = ask_rows(self, columns, partial(_look_at_rows, look), _list_all, what="classes")
+        return findings
 
 
 def open_folder(folder: Path, session: Any, schema: pa.Schema) -> WrittenTable:
     """Return a folder of a table with the columns of `schema` that was just written, as Spark reads it."""
-    place = folder.resolve()
-    files = files_of(place) or ()
-    table = read_files(session, files, partitions=find_partitions(place, files, schema))
+    path = folder.resolve()
+    files = files_of(path) or ()
+    table = read_files(session, files, partitions=find_partitions(path, files, schema))
     known = {each.name: getattr(table, each.name) for each in fields(table)}
     return WrittenTable(**{**known, "arrow": as_written(table.arrow, schema)})
 
@@ -290,7 +290,7 @@ def estimate_distinct(source: SparkTable, columns: Sequence[str]) -> tuple[int, 
 
 
 def _ask_pass(columns: tuple[KeyColumn, ...], keys: Mapping[Key, Domain], one: Pass[Any], rows: TaskRows) -> Any:
-    """Return what one pass over the rows of a task tells."""
+    """Run one pass over the rows of a task."""
     return KeyPassesHere(columns, keys, rows).ask(one)
 
 

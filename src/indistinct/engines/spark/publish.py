@@ -73,11 +73,13 @@ def _collect_table(frame: Any, schema: pa.Schema) -> pa.Table:
     with shorten_errors("publish rows"):
         collected = frame.toArrow()
     # Parts ascend with classes; the parcels of one come in their order.
-    _, found = unpack_parcels(collected.sort_by(PART).to_batches())
-    return schema.empty_table() if found is None else as_read(found, schema)
+    _, table = unpack_parcels(collected.sort_by(PART).to_batches())
+    return schema.empty_table() if table is None else as_read(table, schema)
 
 
 def _write(job: "_Job", arranged: Any, writing: PublishedForm, path: Path) -> None:
+    """Let workers write the files of a table, and put them at a path."""
+
     def run(folder: Path) -> Any:
         return job.run(arranged, replace(writing, folder=folder), "write", FILES_OF_SPARK)
 
@@ -109,12 +111,12 @@ def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> 
 def _take_file(written: Path, target: Path, rows: int) -> None:
     """Move a file that a worker wrote, which the driver must see as the worker left it."""
     try:
-        found = pq.read_metadata(written).num_rows
+        rows_written = pq.read_metadata(written).num_rows
     except (OSError, pa.ArrowException):
-        found = None
-    if found != rows:
+        rows_written = None
+    if rows_written != rows:
         raise OutputError(
-            "what a worker of Spark wrote is not there for the driver",
+            "the driver does not see what a worker of Spark wrote",
             hint="choose a path that driver and workers share",
         )
     written.rename(target)
@@ -134,7 +136,7 @@ class _Job:
 
     @classmethod
     def of(cls, source: SparkTable, assignment: Assignment, secret: Secret, row_index: RowIndex | None) -> "_Job":
-        """Return how the rows of a source find the classes of an assignment."""
+        """Prepare publishing: the finder of classes, and the settings that are sent to workers."""
         finder, entries, counts, owners = _finder(assignment, row_index)
         if not assignment.split and len(assignment.class_ids) != len(counts):
             raise AssertionError("a recoding that splits no group has one piece for each, in their order")
@@ -145,17 +147,17 @@ class _Job:
         run = Run.of(assignment, secret)
         whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
         parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
-        places = ClassPlaces(run.places, run.starts, parts, whole)
+        positions = ClassPlaces(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)
         known = tuple(dict.fromkeys([*(domain.column for domain in finder.domains), *kept, *contents]))
         read = source.schema_of(known)
         class_ids = None if assignment.split else assignment.class_ids
         cells = owners if any(output.by_cell for output in outputs) else None
-        locating = Locating(read, kept, finder, entries, cells, class_ids, places, words, source.pieces_of(known))
+        locating = Locating(read, kept, finder, entries, cells, class_ids, positions, words, source.pieces_of(known))
         dealing = None
         if assignment.split:
             ends = starts_of(assignment.counts)[1:]
-            dealing = Dealing(starts_of(counts), ends, assignment.class_ids, places, words)
+            dealing = Dealing(starts_of(counts), ends, assignment.class_ids, positions, words)
         return cls(source, assignment, secret, run, locating, dealing, Sender(source.session))
 
     def arranged(self) -> Any:
@@ -174,13 +176,13 @@ class _Job:
         return part_frame(located, self.locating.places.parts)
 
     def writing(self, table: OutputTable) -> PublishedForm:
-        """Return how one table of the release is written."""
+        """Return the settings with which workers write one table of the release."""
         read, ordered = self.source.schema_of(self.locating.kept), self.assignment.layout.in_source_order
         whole = self.locating.places.whole
         return PublishedForm(self.source.columns, read, table, self.run_of.shown, self.secret, ordered, whole)
 
     def run(self, frame: Any, holder: Locating | Dealing | PublishedForm, method: str, schema: Any) -> Any:
-        """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
+        """Map a frame by a method of `holder`, which is sent to the workers."""
         return self.sender.run(frame, holder, method, schema)
 
     def _carried_with_groups(self) -> pa.Schema:
@@ -199,7 +201,7 @@ def parts_of_output(rows: int, parallel: int) -> int:
 
 
 def _finder(assignment: Assignment, row_index: RowIndex | None) -> tuple[Finder, Codes | None, Codes, Codes]:
-    """Return what finds the group of a row, where its entry stands, the rows of each group, and its cell."""
+    """Return the finder of groups, the entry of each found group, the rows of each group, and its cell."""
     counted, joint = assignment.frequencies, assignment.frequencies.joint
     own = finder_of(row_index, counted)
     if own is not None and joint is not None:

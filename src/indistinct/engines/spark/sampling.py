@@ -78,17 +78,17 @@ def draw_frame(source: SparkTable, share: float, *, person: Sequence[str]) -> Dr
     if person:
         people = PeopleWords.keyed(person)
         seen = ask_rows(source, tuple(person), partial(_see_people, people), PeopleSeen.merged, what="people")
-        held = _hold_drawn(source, PeopleDraw.of(share, people, seen), 0)
-        return _sample_of(source, held, held)
+        drawn = _hold_drawn(source, PeopleDraw.of(share, people, seen), 0)
+        return _sample_of(source, drawn, drawn)
     wanted = count_drawn(share, source.rows)
     while True:
         kept = min(wanted + SPREADS * math.isqrt(wanted) + MORE, source.rows)
-        held = _hold_drawn(source, None, (kept << BITS) // source.rows if kept < source.rows else 1 << BITS)
-        last = _last_word(source, held, wanted)
+        drawn = _hold_drawn(source, None, (kept << BITS) // source.rows if kept < source.rows else 1 << BITS)
+        last = _last_word(source, drawn, wanted)
         if last is not None:
             # Spark's plan does not show which person has which word.
-            return _sample_of(source, held, held.where(held[WORD] <= last))
-        forget_frame(held)  # it happens once in more runs than there will be
+            return _sample_of(source, drawn, drawn.where(drawn[WORD] <= last))
+        forget_frame(drawn)  # it happens once in more runs than there will be
 
 
 def _hold_drawn(source: SparkTable, draw: Draw | None, below: int) -> Any:
@@ -125,6 +125,7 @@ def _last_word(source: SparkTable, held: Any, wanted: int) -> int | None:
 
 
 def _sample_of(source: SparkTable, held: Any, drawn: Any) -> DrawnTable:
+    """Return the drawn rows as a table that holds the frame."""
     frame = drawn.select([drawn[f"c{index}"] for index in range(len(source.columns))])
     with settings_of(source.session), shorten_errors("count the rows of a sample"):
         rows = int(frame.count())
@@ -142,7 +143,7 @@ def _see_people(people: PeopleWords, rows: TaskRows) -> PeopleSeen:
 
 
 def _count_ranges(rows: TaskRows) -> Codes:
-    """Return how many words lie in each range."""
+    """Count the words in each range."""
     counts = np.zeros(1 << RANGE_BITS, dtype=np.int64)
     for batch in rows.batches((WORD,)):
         counts += np.bincount(_ranges_of(batch[WORD].to_numpy()), minlength=len(counts))

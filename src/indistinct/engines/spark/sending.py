@@ -19,7 +19,7 @@ class Sender:
     sent: list[Any] = field(default_factory=list)
 
     def run(self, frame: Any, holder: Any, method: str, schema: Any) -> Any:
-        """Return a frame whose rows workers make of another's, with a method of something that is sent to them."""
+        """Map a frame by a method of `holder`, which is sent to the workers."""
         sent = self.session.sparkContext.broadcast(Pickled(pickle.dumps(holder, pickle.HIGHEST_PROTOCOL)))
         self.sent.append(sent)
 

@@ -41,7 +41,7 @@ def import_pyspark() -> Any:
 
 
 def session_for(memory: int | None) -> Any:
-    """Return the session that is running; else start a local one, whose driver may take `memory` bytes."""
+    """Return the running session, or start a local one whose driver may take `memory` bytes."""
     pyspark = import_pyspark()
     running = pyspark.sql.SparkSession.getActiveSession()
     if running is not None:
@@ -55,6 +55,7 @@ def session_for(memory: int | None) -> Any:
 
 
 def _start_session(pyspark: Any, memory: int | None) -> Any:
+    """Start a local session with settings for this library."""
     settings = {
         "spark.master": "local[*]",
         "spark.app.name": "indistinct",
@@ -101,23 +102,23 @@ def this_python() -> Iterator[None]:
 def require_java() -> None:
     """Raise `InputError` unless Java is found by JAVA_HOME or on the path, and is not too old."""
     home = os.environ.get("JAVA_HOME")
-    place = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
+    path = shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java")
     hint = f"install Java {OLDEST_JAVA} or later, and put it on the path or name its folder in JAVA_HOME"
-    if place is None:
+    if path is None:
         raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; none was found", hint=hint)
-    version = java_version(place)
+    version = java_version(path)
     if version is not None and version < OLDEST_JAVA:
-        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; {place} is Java {version}", hint=hint)
+        raise InputError(f"Spark needs Java {OLDEST_JAVA} or later; {path} is Java {version}", hint=hint)
 
 
 def java_version(java: str) -> int | None:
-    """Return the number of a Java, None where it does not tell; Java 8 calls itself 1.8."""
+    """Return the version number of a Java, None if it prints none; Java 8 prints 1.8."""
     try:
         output = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', output)
-    return int(found[1]) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match[1]) if match else None
 
 
 def most_bytes(session: Any) -> int:
@@ -133,13 +134,14 @@ def driver_bytes(session: Any) -> int:
 
 
 def _bytes(text: str) -> int:
-    found = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
-    return 1 << 30 if found is None else int(found[1]) * UNITS[found[2]]
+    """Parse a size such as 2g."""
+    match = re.fullmatch(r"(\d+)\s*([kmgt]?)b?", text.strip().lower())
+    return 1 << 30 if match is None else int(match[1]) * UNITS[match[2]]
 
 
 @contextmanager
 def settings_of(session: Any) -> Iterator[None]:
-    """Set what the engine needs of a session, and put back what was there before."""
+    """Apply the settings that the engine needs to a session, and restore the previous ones on exit."""
     before = {name: session.conf.get(name) for name in SETTINGS}
     try:
         for name, value in SETTINGS.items():
@@ -175,6 +177,7 @@ def shorten_errors(what: str) -> Iterator[None]:
 
 
 def _in_short(what: str, message: str, pyspark: Any) -> IndistinctError:
+    """Shorten an error of Spark; errors of this library on workers are restored."""
     ours = re.search(r"indistinct\.errors\.(\w+): ([^\n]*)(?:\n\s*\n?\s*hint: ([^\n]*))?", message)
     if ours is not None:
         return KNOWN.get(ours[1], InputError)(ours[2], hint=ours[3])

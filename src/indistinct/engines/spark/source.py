@@ -69,7 +69,7 @@ class SparkTable(SourceDetails):
         return pa.schema([self.arrow.field(name) for name in columns])
 
     def pieces_of(self, columns: Sequence[str]) -> FilePieces | None:
-        """Return how workers read some columns of files; None where Spark reads."""
+        """Return the pieces of files for workers, with the given columns; None where Spark reads them itself."""
         return None if not self.pieces or not columns else FilePieces(self.pieces, self.schema_of(columns))
 
     def rows_of_tasks(self, columns: Sequence[str]) -> tuple[Any, int | None]:
@@ -95,10 +95,10 @@ class SparkTable(SourceDetails):
                 parcels = self._of_pieces(pieces.count, columns).toArrow()
             else:
                 parcels = self._united_parcels(pieces)
-        _, found = unpack_parcels(parcels.to_batches())
-        if found is None:
+        _, table = unpack_parcels(parcels.to_batches())
+        if table is None:
             return ValueGroups(pieces.schema.empty_table(), np.zeros(0, dtype=np.int64))
-        united = unite_groups([found])
+        united = unite_groups([table])
         counts = united[NUMBER].to_numpy()
         return ValueGroups(united.drop_columns([NUMBER]).rename_columns(pieces.schema.names), counts)
 
@@ -116,14 +116,15 @@ class SparkTable(SourceDetails):
         counted = self._of_pieces(lambda numbers: pieces.count_by_part(numbers, parts), columns)
         kept = part_frame(counted, parts).mapInArrow(unite_parcels, PARCELS_OF_SPARK).persist()
         try:
-            found = kept.agg(functions.sum(PART)).collect()[0][0] or 0
-            if found > most:
-                raise too_many(found, most)
+            parts_used = kept.agg(functions.sum(PART)).collect()[0][0] or 0
+            if parts_used > most:
+                raise too_many(parts_used, most)
             return kept.toArrow()
         finally:
             kept.unpersist()
 
     def _groups_of_frame(self, columns: Sequence[str]) -> ValueGroups:
+        """Count distinct rows of some columns by Spark."""
         from pyspark.sql import functions
 
         some = self.select(columns)
@@ -143,9 +144,9 @@ class SparkTable(SourceDetails):
             return grouped.toArrow()
         kept = grouped.persist()
         try:
-            found = kept.count()
-            if found > most:
-                raise too_many(found, most)
+            rows = kept.count()
+            if rows > most:
+                raise too_many(rows, most)
             return kept.toArrow()
         finally:
             kept.unpersist()
@@ -193,7 +194,7 @@ def too_many(groups: int, most: int) -> InputError:
 
 
 def as_read(table: pa.Table, wanted: pa.Schema) -> pa.Table:
-    """Return what Spark gives under the names and in the types that the source has."""
+    """Rename and cast a result of Spark to the columns of the source."""
     columns = [
         column if column.type == each.type else column.cast(each.type)
         for column, each in zip(table.columns, wanted, strict=True)
@@ -231,17 +232,17 @@ def open_spark(source: Any, reading: Reading, *, memory: int | None) -> SparkTab
 
 def parquet_files(source: Any) -> tuple[Path, ...]:
     """Return the Parquet files of a path, a folder, a pattern or a list; none of anything else."""
-    place = place_of(source)
-    files = () if isinstance(place, str) and "://" in place else files_of(place) or ()
+    location = place_of(source)
+    files = () if isinstance(location, str) and "://" in location else files_of(location) or ()
     return files if all(kind_of_file(path) in PARQUET and path.is_file() for path in files) else ()
 
 
 def read_files(
     session: Any, files: Sequence[Path], columns: Sequence[str] = (), *, partitions: HivePartitions | None = None
 ) -> SparkTable:
-    """Return Parquet files, in the types that Spark reads, of which workers read the rows where that is the same."""
-    places = [path.absolute() for path in files]
-    stamps = tuple(map(Stamp.of, places))
+    """Open Parquet files in the types of Spark; workers read their rows directly where the result is the same."""
+    positions = [path.absolute() for path in files]
+    stamps = tuple(map(Stamp.of, positions))
     with shorten_errors("read the table as Parquet"):
         frame = _frame_of_files(session, files, partitions)
     short, arrow = _short_frame(frame, columns)
@@ -277,9 +278,9 @@ def _constant(value: Any, kind: pa.DataType) -> Any:
     return functions.lit(value).cast(spark_schema(pa.schema([("c", kind)])).fields[0].dataType)
 
 
-def _read(session: Any, places: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
+def _read(session: Any, names: Sequence[str], columns: Sequence[str] = ()) -> SparkTable:
     with shorten_errors("read the table as Parquet"):
-        frame = session.read.parquet(*places)
+        frame = session.read.parquet(*names)
         _refuse_lake(session, frame)
     return _from_frame(frame, columns)
 
@@ -316,6 +317,7 @@ def _from_frame(frame: Any, columns: Sequence[str] = ()) -> SparkTable:
 
 
 def _counted(short: Any, arrow: pa.Schema) -> SparkTable:
+    """Count the rows of a frame."""
     with shorten_errors("count the rows of the frame"):
         return SparkTable(short, arrow, int(short.count()))
 
@@ -347,7 +349,7 @@ def _short_frame(frame: Any, columns: Sequence[str] = ()) -> tuple[Any, pa.Schem
 
 
 def _from_arrow(data: pa.Table, session: Any) -> SparkTable:
-    """Return an Arrow table in Spark; small ones alone come this way, such as a release that is in memory."""
+    """Send a small Arrow table to Spark, such as a release in memory."""
     return SparkTable(_send(data, session), data.schema, data.num_rows)
 
 
@@ -358,7 +360,7 @@ def frame_of(data: pa.Table, session: Any = None) -> Any:
 
 
 def _send(data: pa.Table, session: Any) -> Any:
-    """Return a frame of an Arrow table, whose columns are called `c0`, `c1` and so on."""
+    """Create a Spark frame from an Arrow table, with columns called `c0`, `c1` and so on."""
     columns = [column.cast(each.type) for column, each in zip(data.columns, types_to_send(data.schema), strict=True)]
     short = pa.table(columns, names=[f"c{index}" for index in range(len(columns))])
     with shorten_errors("take an Arrow table"):

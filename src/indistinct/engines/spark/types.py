@@ -43,6 +43,7 @@ def arrow_schema(schema: Any) -> pa.Schema:
 
 
 def _arrow_type(name: str, kind: Any) -> pa.DataType:
+    """Return the Arrow type of a Spark type; raise if there is none."""
     of_spark = type(kind).__name__
     if of_spark == "DecimalType":
         return pa.decimal128(kind.precision, kind.scale)
@@ -56,7 +57,7 @@ def _arrow_type(name: str, kind: Any) -> pa.DataType:
 
 
 def spark_schema(schema: pa.Schema) -> Any:
-    """Return the Spark schema of Arrow columns whose types Spark has."""
+    """Return the Spark schema of an Arrow schema whose types Spark has."""
     from pyspark.sql import types
 
     names = {kind: name for name, kind in PLAIN.items() if name not in ("CharType", "VarcharType", "NullType")}
@@ -73,7 +74,7 @@ def spark_schema(schema: pa.Schema) -> Any:
 
 
 def types_to_send(schema: pa.Schema) -> pa.Schema:
-    """Return the types in which columns go to Spark; those that come back are cast to what they were."""
+    """Return the types in which columns are sent to Spark; results are cast back to the original types."""
     return pa.schema([pa.field(field.name, carried_type(field.name, field.type)) for field in schema])
 
 

@@ -57,13 +57,13 @@ class Words:
 
 
 def order_words(contents: Codes, stream: int) -> Codes:
-    """Return words that put rows into the order of one stream; where some agree, they are put right later."""
+    """Return words that order rows at random for one stream; ties are broken later."""
     return (mix_words(contents, stream) >> np.uint64(64 - WORD_BITS)).astype(np.int64)
 
 
-def keys_of(places: Codes, words: Codes) -> Codes:
-    """Return what rows are sorted by: the place of their class or group, then a word. One number is sorted fastest."""
-    return (places.astype(np.int64) << WORD_BITS) | words
+def keys_of(positions: Codes, words: Codes) -> Codes:
+    """Return sort keys of rows: the index of the class or group, then a random word, in one number."""
+    return (positions.astype(np.int64) << WORD_BITS) | words
 
 
 def places_of(rows: pa.Table) -> Codes:
@@ -83,11 +83,11 @@ class ClassPlaces:
     parts: int
     whole: bool
 
-    def part(self, places: Codes, words: Codes) -> Codes:
+    def part(self, positions: Codes, words: Codes) -> Codes:
         """Return the part of every row; parts ascend with places, and inside a class with words."""
-        before, rows = self.starts[places].astype(np.float64), float(self.starts[-1])
+        before, rows = self.starts[positions].astype(np.float64), float(self.starts[-1])
         if not self.whole:
-            before += words / WORDS * (self.starts[places + 1] - self.starts[places])
+            before += words / WORDS * (self.starts[positions + 1] - self.starts[positions])
         return np.minimum(before * (self.parts / rows), self.parts - 1).astype(np.int32)
 
 
@@ -139,10 +139,12 @@ class Locating:
             yield from pack_parts(self._carried(rows, keys, groups, contents), parts)
 
     def _group(self, rows: pa.Table) -> Codes:
-        found = self.finder.find(rows)
-        return found if self.entries is None else self.entries[found]
+        """Return the group of each row."""
+        group_ids = self.finder.find(rows)
+        return group_ids if self.entries is None else self.entries[group_ids]
 
     def _carried(self, rows: pa.Table, keys: Codes, groups: Codes, contents: Codes | None) -> pa.Table:
+        """Return the columns to send with each row: its key, cell, hash and published values."""
         columns = {KEY: pa.array(keys)}
         if self.owners is not None:
             columns[CELL] = pa.array(self.owners[groups].astype(np.int32))
@@ -229,7 +231,7 @@ class PublishedForm:
             yield from pack_table(as_written(table, self.written), part=part)
 
     def write(self, batches: Iterable[pa.RecordBatch], _partition: int) -> Iterator[pa.RecordBatch]:
-        """Write published rows as a file of this attempt alone, and yield its name and how many rows it has.
+        """Write published rows as a file of this attempt alone, and yield its name and number of rows.
 
         A task may run twice, even at the same time: each attempt has its own file, and the driver takes the reported
         ones.
@@ -258,12 +260,12 @@ class PublishedForm:
                 yield self.published(piece)
 
     def published(self, rows: pa.Table) -> pa.Table:
-        """Return some rows in published form; their order is drawn once more, inside each class."""
-        places = places_of(rows)
-        starts = run_starts(places).astype(np.int64)
-        present = places[starts[:-1]]
-        run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(places[0]))
-        order = np.arange(len(places), dtype=np.uint32)
+        """Publish some rows; their order is randomized again within each class."""
+        positions = places_of(rows)
+        starts = run_starts(positions).astype(np.int64)
+        present = positions[starts[:-1]]
+        run = Run(self.shown[present], np.diff(starts), starts, starts[:-1], before=int(positions[0]))
+        order = np.arange(len(positions), dtype=np.uint32)
         contents = rows[CONTENT].to_numpy().view(np.uint64) if CONTENT in rows.column_names else None
         kept = under_names(rows.select([f"k{index}" for index in range(len(self.read))]), self.read)
         cells = rows[CELL].to_numpy() if CELL in rows.column_names else np.zeros(0, dtype=np.int32)
@@ -271,7 +273,7 @@ class PublishedForm:
         return publish_classes(self.columns, self._assignment(), stock, order, run, self.table, secret=self.secret)
 
     def _assignment(self) -> Assignment:
-        """Return what of an assignment is needed here: how columns stand, and no value of the original."""
+        """Return an assignment with only the layout, and without any original value."""
         nothing, none = np.zeros((0, 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
         cells = FrequencySet((), nothing, Classes(none))
         layout = Layout({}, Schema(), self.in_source_order)
@@ -280,8 +282,8 @@ class PublishedForm:
 
 def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
     """Yield rows in runs of classes without a gap, because a class is numbered by those before it."""
-    places = places_of(rows)
-    cuts = [0, *(np.flatnonzero(np.diff(places) > 1) + 1), len(places)]
+    positions = places_of(rows)
+    cuts = [0, *(np.flatnonzero(np.diff(positions) > 1) + 1), len(positions)]
     for first, last in pairwise(cuts):
         yield rows.slice(first, last - first)
 
@@ -298,8 +300,8 @@ def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iter
         table = pa.Table.from_batches(kept).combine_chunks()
         end = len(table)
         if whole:
-            places = places_of(table)
-            end = int(np.searchsorted(places, places[-1]))
+            positions = places_of(table)
+            end = int(np.searchsorted(positions, positions[-1]))
         kept = table.slice(end).to_batches()
         if end:
             yield table.slice(0, end)
@@ -334,7 +336,7 @@ def file_name(part: int) -> str:
 
 
 def types_of_file(schema: pa.Schema) -> pa.Schema:
-    """Return the types in which published columns are written: those that Spark has, and texts with a dictionary."""
+    """Return the types in which published columns are written: those of Spark, and texts with a dictionary."""
     kinds = types_to_send(schema)
     coded = [pa.dictionary(pa.int32(), each.type) if each.type == pa.string() else each.type for each in kinds]
     return pa.schema(list(zip(kinds.names, coded, strict=True)))

@@ -171,7 +171,7 @@ class _Study:
     def parse(
         self, formulas: Sequence[str], family: str | None, questions: Mapping[str, Sequence[str]]
     ) -> list[Formula | Question]:
-        """Return what is asked, checked before any work."""
+        """Parse the requested analyses, and check them before any work."""
         names = self.original.column_names
         asked = parse_analyses(formulas, family, questions, names, self.given.schema)
         check_rules(self.rules, list(dict.fromkeys(name for one in asked for name in _columns_of(one))))
@@ -207,6 +207,7 @@ class _Study:
         return self._finish(result, one, columns, before_side)
 
     def _run_over_slices(self, one: Formula | Question) -> AnalysisResult:
+        """Estimate a two-way table or a mean by group over two slices of buckets; raise for other analyses."""
         if isinstance(one, Formula) or len(_columns_of(one)) != 2 or self.weights is not None:
             raise ParameterError(
                 f"{one.text!r} needs columns of several slices, which the release does not link",
@@ -233,6 +234,7 @@ class _Study:
             return first, {}, (f"cannot be estimated on the release: {error.message}",)
 
     def _read(self, name: str, one: Formula | Question, table: pa.Table) -> StudyColumn:
+        """Read a column for an analysis, as numbers or as categories."""
         as_category = (
             name in one.categories if isinstance(one, Question) else f"C({name})" in one.terms.replace(" ", "")
         )
@@ -246,10 +248,11 @@ class _Study:
             hierarchies=self.given.used_hierarchies,
         )
         if isinstance(one, Question) and name in one.numbers and isinstance(column, CategoryColumn):
-            raise ParameterError(f"column {name!r} is text, of which there is no {one.kind}", hint="name a number")
+            raise ParameterError(f"a {one.kind} needs numbers, and column {name!r} is text", hint="name a number")
         return column
 
     def _weights(self, table: pa.Table) -> Floats | None:
+        """Return the survey weights of the rows, None without any; raise unless they are published as numbers."""
         if self.weights is None:
             return None
         if self.weights not in table.column_names or not _is_number(table[self.weights].type):
@@ -282,7 +285,7 @@ def parse_analyses(
     names: Sequence[str],
     schema: Schema,
 ) -> list[Formula | Question]:
-    """Return the analyses that texts ask for; raise for what cannot be analyzed on a release."""
+    """Parse analyses given as text; raise for those that cannot be run on a release."""
     asked: list[Formula | Question] = [parse_formula(text, names, family=family) for text in formulas]
     asked += [parse_question(kind, text, names) for kind, texts in questions.items() for text in texts]
     if not asked:
@@ -294,6 +297,7 @@ def parse_analyses(
 
 
 def _columns_of(one: Formula | Question) -> tuple[str, ...]:
+    """Return the columns of a formula or a question."""
     return one.columns if isinstance(one, Formula) else (*one.columns, *one.by)
 
 
@@ -308,13 +312,14 @@ def _result(
     after: Mapping[str, Interval],
     notes: tuple[str, ...],
 ) -> AnalysisResult:
+    """Combine the estimates of original and release to a result."""
     kind = f"{one.family} regression" if isinstance(one, Formula) else one.kind
     tested = 0.0 if isinstance(one, Formula) or one.kind == "correlation" else None
     return AnalysisResult(one.text, kind, rows, terms_of(before, after, tested=tested), notes=notes)
 
 
 def _rules_of(name: str, column: StudyColumn, rule: str | None) -> list[ColumnRule]:
-    """Return how a column entered, where the release does not show its values."""
+    """Return notes on how a column was converted for the analysis, where the release changed its values."""
     if isinstance(column, CategoryColumn):
         if not column.regrouped:
             return []
@@ -330,7 +335,7 @@ def _rules_of(name: str, column: StudyColumn, rule: str | None) -> list[ColumnRu
 def _without_small(
     result: AnalysisResult, one: Formula | Question, columns: Mapping[str, StudyColumn], side: Side
 ) -> AnalysisResult:
-    """Return a result for others: without estimates that rest on few rows of the original."""
+    """Return a result for other readers: without estimates based on few rows of the original."""
     if isinstance(one, Question):
         hidden = hidden_figures(one, side, columns, least=LEAST_ROWS_FOR_OTHERS)
     else:

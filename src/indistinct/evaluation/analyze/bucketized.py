@@ -93,10 +93,10 @@ def expected_answer(
     )
 
 
-def _counts(column: CategoryColumn, place: Integers, buckets: int) -> Floats:
+def _counts(column: CategoryColumn, position: Integers, buckets: int) -> Floats:
     """Return the rows of each category in each bucket."""
     known = column.released >= 0
-    joint = place[known] * len(column.categories) + column.released[known]
+    joint = position[known] * len(column.categories) + column.released[known]
     return np.bincount(joint, minlength=buckets * len(column.categories)).reshape(buckets, -1).astype(float)
 
 
@@ -121,13 +121,14 @@ def _expected_table(
 
 
 def _expected_means(
-    name: str, categories: tuple[str, ...], numbers: NumericColumn, place: Integers, counts: Floats
+    name: str, categories: tuple[str, ...], numbers: NumericColumn, position: Integers, counts: Floats
 ) -> dict[str, Interval]:
+    """Return the expected mean of a number in each category, with its interval, over slices of buckets."""
     known = ~np.isnan(numbers.low)
-    values, place = numbers.low[known], place[known]
-    rows = np.bincount(place, minlength=len(counts)).astype(float)
+    values, position = numbers.low[known], position[known]
+    rows = np.bincount(position, minlength=len(counts)).astype(float)
     mean_of, square_of = (
-        np.bincount(place, values**power, minlength=len(counts)) / np.maximum(rows, 1) for power in (1, 2)
+        np.bincount(position, values**power, minlength=len(counts)) / np.maximum(rows, 1) for power in (1, 2)
     )
     weights = counts * (rows > 0)[:, None]
     totals = weights.sum(axis=0)

@@ -94,7 +94,7 @@ StudyColumn = NumericColumn | CategoryColumn
 def order_rows(
     columns: Mapping[str, StudyColumn], weights: Floats | None
 ) -> tuple[dict[str, StudyColumn], Floats | None]:
-    """Return columns and weights whose released rows are in the order of their values.
+    """Sort released rows by their values, so that results do not depend on the row order of the release.
 
     What is drawn for a row depends on its place, and a release shuffles its rows: the same rows give the same figures.
     """
@@ -153,12 +153,12 @@ def read_column(
     numeric = _is_numeric(column.type)
     if not generalized:
         _require_column(name, release)
-        shown = _plain(release[name])
-        if numeric and _is_numeric(shown.type):
-            values = _numbers(shown)
+        published = _plain(release[name])
+        if numeric and _is_numeric(published.type):
+            values = _numbers(published)
             exact = NumericColumn(_numbers(column), values, values, _is_whole(column.type))
             return _categories_of_ranges(exact) if as_category else exact
-        return _exact_categories(_texts(column), _texts(shown))
+        return _exact_categories(_texts(column), _texts(published))
     labels = _read_labels(name, release, hierarchies)
     if not numeric:
         return _join_categories(name, _texts(column), labels)
@@ -176,6 +176,7 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
+    """Return whether values of an Arrow type are numbers, dates or truth values."""
     types = pa.types
     return any(
         (
@@ -193,6 +194,7 @@ def _is_whole(kind: pa.DataType) -> bool:
 
 
 def _require_column(name: str, release: pa.Table) -> None:
+    """Raise unless the release has the column."""
     if name not in release.column_names:
         raise ParameterError(
             f"the release does not have the column {name!r}: it was suppressed",
@@ -227,6 +229,7 @@ def _index_in(values: pa.Array, distinct: pa.Array) -> Integers:
 
 
 def _read_labels(name: str, release: pa.Table, hierarchies: Mapping[str, Hierarchy]) -> ShownLabels:
+    """Read the published labels of a column with what they cover."""
     outputs = dict(published_columns(release.column_names, [name])).get(name)
     if outputs is None:
         raise ParameterError(
@@ -236,8 +239,8 @@ def _read_labels(name: str, release: pa.Table, hierarchies: Mapping[str, Hierarc
     book: Codebook = codebook_of(release.select(outputs), columns=[name], hierarchies=hierarchies)
     distinct = distinct_texts(release, outputs)
     keys = [pa.array([row[index] for row in distinct], pa.string()) for index in range(len(outputs))]
-    shown = [_texts(_plain(release[output])) for output in outputs]
-    rows = _index_in(_join_texts(shown), _join_texts(keys))
+    texts = [_texts(_plain(release[output])) for output in outputs]
+    rows = _index_in(_join_texts(texts), _join_texts(keys))
     return ShownLabels(book.of(name), rows)
 
 
@@ -250,9 +253,10 @@ def _join_texts(columns: Sequence[pa.Array]) -> pa.Array:
 
 
 def _ranges(name: str, original: Floats, labels: ShownLabels, *, whole: bool) -> NumericColumn:
+    """Return a column of ranges with the ends of each published row."""
     ends = np.array([_ends_of(name, entry, whole=whole) for entry in labels.entries], np.float64).reshape(-1, 2)
-    shown = ends[labels.rows]
-    return NumericColumn(original, shown[:, 0].copy(), shown[:, 1].copy(), whole)
+    row_ends = ends[labels.rows]
+    return NumericColumn(original, row_ends[:, 0].copy(), row_ends[:, 1].copy(), whole)
 
 
 def _ends_of(name: str, entry: LabelEntry, *, whole: bool) -> tuple[float, float]:
@@ -279,6 +283,7 @@ def _ends_of(name: str, entry: LabelEntry, *, whole: bool) -> tuple[float, float
 
 
 def _number(value: Any) -> float:
+    """Convert a number, date or moment to a float; dates are ordinals."""
     if isinstance(value, datetime):
         midnight = datetime(value.year, value.month, value.day, tzinfo=value.tzinfo)
         return value.toordinal() + (value - midnight).total_seconds() / SECONDS_PER_DAY
@@ -300,7 +305,7 @@ def _covered(name: str, entry: LabelEntry, texts: Sequence[str]) -> Integers | N
     """Return which values of the original a label covers; None where it says nothing."""
     if entry.kind in ("missing", "everything"):
         return None
-    index = {text: place for place, text in enumerate(texts)}
+    index = {text: position for position, text in enumerate(texts)}
     label = entry.label or ""
     if label in index and entry.kind == "value":
         return np.array([index[label]])
@@ -308,10 +313,10 @@ def _covered(name: str, entry: LabelEntry, texts: Sequence[str]) -> Integers | N
         return np.array([index[text] for text in entry.values if text in index], np.int64)
     if entry.kind == "group" and "*" in label:
         pattern = re.compile("".join("." if mark == "*" else re.escape(mark) for mark in label), re.DOTALL)
-        return np.array([place for place, text in enumerate(texts) if pattern.fullmatch(text)], np.int64)
+        return np.array([position for position, text in enumerate(texts) if pattern.fullmatch(text)], np.int64)
     if entry.kind == "range" and entry.low is not None and entry.high is not None:
         return np.array(
-            [place for place, text in enumerate(texts) if str(entry.low) <= text <= str(entry.high)], np.int64
+            [position for position, text in enumerate(texts) if str(entry.low) <= text <= str(entry.high)], np.int64
         )
     raise ParameterError(
         f"a label of column {name!r} does not say which values it covers",
@@ -347,7 +352,7 @@ def _join(
     own = np.array([-1 if each is None or not len(each) else component[each[0]] for each in covered], np.int64)
     rows = np.bincount(original[original >= 0], minlength=len(texts))
     size = np.bincount(component, minlength=len(distinct))
-    lost = {text: int(rows[place]) for place, text in enumerate(texts) if size[component[place]] > 1}
+    lost = {text: int(rows[position]) for position, text in enumerate(texts) if size[component[position]] > 1}
     before = np.where(original >= 0, component[original], -1) if len(texts) else original
     return CategoryColumn(tuple(names), before, own[labels.rows], lost)
 
@@ -365,8 +370,8 @@ def _name_of_group(
 def _categories_of_ranges(column: NumericColumn) -> CategoryColumn:
     """Return ranges as categories: ranges that overlap are joined, and the original has the same."""
     own = np.unique(column.original[~np.isnan(column.original)])
-    shown = np.column_stack([column.low, column.high])[~np.isnan(column.low)]
-    starts = np.unique(np.concatenate([shown, np.column_stack([own, own])]), axis=0)
+    ranges = np.column_stack([column.low, column.high])[~np.isnan(column.low)]
+    starts = np.unique(np.concatenate([ranges, np.column_stack([own, own])]), axis=0)
     edges: list[list[float]] = []
     for low, high in starts:
         if edges and low <= edges[-1][1]:

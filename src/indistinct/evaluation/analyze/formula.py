@@ -93,6 +93,7 @@ def parse_formula(text: str, columns: Collection[str], *, family: str | None = N
 
 
 def _covariates(terms: str, columns: Collection[str], outcome: Sequence[str]) -> tuple[str, ...]:
+    """Return the covariates of a formula; raise if the outcome is one of them."""
     named = _columns_in(terms, columns)
     for name in named:
         if name in outcome:

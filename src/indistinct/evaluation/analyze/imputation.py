@@ -61,7 +61,7 @@ def draw_columns(
 
 
 def _rounded(values: Floats, column: RangedColumn) -> Floats:
-    """Return what was drawn as whole numbers inside the range where the column has whole numbers."""
+    """Round imputed values of a column of whole numbers, within their ranges."""
     if not column.whole:
         return values
     # Bounds of whole numbers lie half a unit outside, so that the rounded value is inside.

@@ -106,6 +106,7 @@ def released_side(columns: Mapping[str, StudyColumn], weights: Floats | None) ->
 
 
 def _values(column: StudyColumn, values: Any) -> Any:
+    """Return numbers unchanged, and the names of categories."""
     if isinstance(column, NumericColumn):
         return values
     names = np.array([*column.categories, None], dtype=object)
@@ -113,6 +114,7 @@ def _values(column: StudyColumn, values: Any) -> Any:
 
 
 def _side(values: Mapping[str, Any], ranged: Mapping[str, RangedColumn], weights: Floats | None) -> Side:
+    """Collect the columns of one side, original or release, for rows with all values."""
     complete = np.ones(len(next(iter(values.values()))), dtype=bool)
     for each in values.values():
         complete &= np.array([cell is not None for cell in each]) if each.dtype == object else ~np.isnan(each)
@@ -180,7 +182,7 @@ def fit_release(
 
 
 def _list_predictors(formula: Formula, side: Side, columns: Mapping[str, StudyColumn]) -> list[Floats]:
-    """Return what ranges are imputed from: the outcome as its family needs it, and all exact covariates."""
+    """Return the columns that ranges are imputed from: the outcome in the form of its family, and exact covariates."""
     known: list[Floats] = []
     for name in formula.covariates:
         column = columns[name]
@@ -243,7 +245,7 @@ def _fit(
 
 
 def _frame(formula: Formula, columns: Mapping[str, Any], order: Mapping[str, Sequence[str]]) -> Any:
-    """Return the columns of a formula as a frame whose categories have the order of the original."""
+    """Return a data frame for a formula; its categories have the order of the original."""
     import pandas as pd
 
     frame = pd.DataFrame({name: columns[name] for name in formula.columns})
@@ -286,7 +288,7 @@ def _design(formula: Formula, frame: Any) -> tuple[tuple[str, ...], Floats]:
 
 
 def _require_references(frame: Any) -> None:
-    """Raise where the category that others are compared with has no row: then the terms would mean something else."""
+    """Raise if the reference category has no row: the terms would have another meaning."""
     for name in frame.columns:
         column = frame[name]
         if column.dtype == "category" and not (column == column.cat.categories[0]).any():
@@ -297,6 +299,7 @@ def _require_references(frame: Any) -> None:
 
 
 def _outcome(formula: Formula, frame: Any) -> Floats:
+    """Return the outcome of a formula as numbers."""
     from formulaic import model_matrix
 
     name = formula.plain_outcome
@@ -320,6 +323,7 @@ def _outcome(formula: Formula, frame: Any) -> Floats:
 
 
 def _two_values(name: str, values: Any) -> tuple[Floats, Any]:
+    """Return which rows have the second of two values, and this value; raise unless there are two."""
     distinct = sorted(set(values.tolist()))
     if len(distinct) != 2:
         raise ParameterError(
@@ -339,6 +343,7 @@ def _events(name: str, values: Any) -> Floats:
 def _fit_linear(
     formula: Formula, names: Sequence[str], design: Floats, outcome: Floats, weights: Floats | None
 ) -> RegressionFit:
+    """Fit a linear or logistic regression."""
     from statsmodels.genmod import families
     from statsmodels.genmod.generalized_linear_model import GLM
     from statsmodels.regression.linear_model import OLS, WLS
@@ -361,6 +366,7 @@ def _fit_linear(
 def _fit_cox(
     formula: Formula, frame: Any, names: Sequence[str], design: Floats, weights: Floats | None
 ) -> RegressionFit:
+    """Fit a Cox regression."""
     from statsmodels.duration.hazard_regression import PHReg
 
     if weights is not None:
@@ -393,9 +399,9 @@ def _fit_ranges(names: Sequence[str], design: Floats, bounds: RangedColumn) -> R
     def loss(parameters: Floats) -> float:
         return -float(_log_likelihood(parameters, scaled, low, high, exact).sum())
 
-    found = minimize(loss, begin, jac=lambda at: -_gradient(at, scaled, low, high, exact), method="BFGS")
-    covariance = np.linalg.inv(approx_hess(found.x, loss))[:-1, :-1] * spread**2 / np.outer(scale, scale)
-    estimates = found.x[:-1] * spread / scale
+    fitted = minimize(loss, begin, jac=lambda at: -_gradient(at, scaled, low, high, exact), method="BFGS")
+    covariance = np.linalg.inv(approx_hess(fitted.x, loss))[:-1, :-1] * spread**2 / np.outer(scale, scale)
+    estimates = fitted.x[:-1] * spread / scale
     if "Intercept" in names:
         estimates[list(names).index("Intercept")] += center
     elif center:
@@ -404,6 +410,7 @@ def _fit_ranges(names: Sequence[str], design: Floats, bounds: RangedColumn) -> R
 
 
 def _log_likelihood(parameters: Floats, design: Floats, low: Floats, high: Floats, exact: Any) -> Floats:
+    """Return the log-likelihood of each row under normal errors, where the outcome may be a range."""
     from scipy.special import log_ndtr
 
     mean, deviation = design @ parameters[:-1], np.exp(parameters[-1])

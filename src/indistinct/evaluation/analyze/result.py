@@ -228,6 +228,7 @@ class Analyses(Result):
 
 
 def _term_grid(one: AnalysisResult) -> Grid:
+    """Return the table of terms before and after."""
     rows = [
         (
             Own(term.name),
@@ -243,6 +244,7 @@ def _term_grid(one: AnalysisResult) -> Grid:
 
 
 def _remarks(one: AnalysisResult) -> Iterator[str]:
+    """Yield the remarks on an analysis: rows, conversions and notes."""
     yield f"{one.name}: {one.rows[0]:,} rows of the original, {one.rows[1]:,} of the release"
     yield from (f"{rule.column}: {rule.rule}, {rule.detail}" for rule in one.rules)
     yield from one.notes

@@ -99,7 +99,7 @@ def answer_release(
 
 
 def hidden_figures(question: Question, side: Side, columns: Mapping[str, StudyColumn], *, least: int) -> frozenset[str]:
-    """Return the figures of the original that others may not see: they rest on fewer rows than `least`.
+    """Return the figures of the original to withhold from others because fewer than `least` rows are behind them.
 
     A row counts for a mean as much as its number weighs, so that one large number hides it. In a table every line and
     the whole have two hidden cells or none, with `least` rows together, since cells add up to margins.
@@ -140,8 +140,8 @@ def hidden_cells(counts: Floats, least: int) -> npt.NDArray[np.bool_]:
                 continue
             others = np.where(~inside & (counts[line] > 0), counts[line], np.inf)
             if np.isfinite(others).any():
-                place = np.unravel_index(int(np.argmin(others)), others.shape)
-                inside[place] = changed = True
+                position = np.unravel_index(int(np.argmin(others)), others.shape)
+                inside[position] = changed = True
                 hidden[line] = inside
     return hidden
 
@@ -156,12 +156,12 @@ def _lines(shape: Sequence[int]) -> Iterator[tuple[Any, ...]]:
 
 def _interval(kind: Kind, estimate: float, error: float, freedom: float = np.inf) -> Interval:
     """Return the interval of a figure; correlations are on Fisher's scale, shares stay between 0 and 1."""
-    found = interval_of(float(estimate), float(error), float(freedom))
+    interval = interval_of(float(estimate), float(error), float(freedom))
     if kind == "correlation":
-        return Interval(*(float(np.tanh(each)) for each in (found.estimate, found.low, found.high)))
+        return Interval(*(float(np.tanh(each)) for each in (interval.estimate, interval.low, interval.high)))
     if kind == "table":
-        return Interval(found.estimate, max(found.low, 0.0), min(found.high, 1.0), found.error)
-    return found
+        return Interval(interval.estimate, max(interval.low, 0.0), min(interval.high, 1.0), interval.error)
+    return interval
 
 
 def _estimate(
@@ -187,12 +187,12 @@ def _estimate(
     figure: Callable[[Floats, Floats], tuple[float, float]] = _mean if question.kind == "mean" else _median
     order = np.argsort(groups, kind="stable")
     ends = np.searchsorted(groups[order], np.arange(len(labels) + 1))
-    found = {}
+    estimates = {}
     for index, name in enumerate(labels):
         members = order[ends[index] : ends[index + 1]]
         if len(members) > 1:
-            found[name] = figure(numbers[members], share[members])
-    return found
+            estimates[name] = figure(numbers[members], share[members])
+    return estimates
 
 
 def _group(
@@ -205,7 +205,7 @@ def _group(
         column = columns[name]
         if isinstance(column, NumericColumn):  # asked for as categories, so that it cannot be
             raise ParameterError(f"column {name!r} is a number, which cannot group rows", hint="group by categories")
-        index = {category: place for place, category in enumerate(column.categories)}
+        index = {category: position for position, category in enumerate(column.categories)}
         own = np.fromiter((index[value] for value in values[name]), np.int64, rows)
         codes = codes * len(column.categories) + own
         labels = [
@@ -230,6 +230,7 @@ def interval_of_share(count: float, total: float) -> Interval:
 
 
 def _mean(numbers: Floats, share: Floats) -> tuple[float, float]:
+    """Return the weighted mean, and its variance."""
     weight = share / share.sum()
     mean = float(weight @ numbers)
     size = 1 / float((weight**2).sum())
@@ -259,14 +260,14 @@ def _correlations(
     share = np.ones(table.shape[1]) if weights is None else weights
     size = share.sum() ** 2 / float((share**2).sum())
     if size <= 3:
-        raise ParameterError("a correlation needs more than three rows")
+        raise ParameterError("a correlation needs more than three rows", hint="analyze more rows")
     covariance = np.cov(table, aweights=share)
     deviation = np.sqrt(np.diag(covariance))
-    found = {}
+    estimates = {}
     for first in range(len(table)):
         for second in range(first + 1, len(table)):
             scale = deviation[first] * deviation[second]
             ratio = 0.0 if scale == 0 else covariance[first, second] / scale
             z = float(np.arctanh(np.clip(ratio, -1 + 1e-12, 1 - 1e-12)))
-            found[f"{question.columns[first]}, {question.columns[second]}"] = (z, 1 / float(np.sqrt(size - 3)))
-    return found
+            estimates[f"{question.columns[first]}, {question.columns[second]}"] = (z, 1 / float(np.sqrt(size - 3)))
+    return estimates

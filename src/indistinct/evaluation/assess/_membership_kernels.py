@@ -8,12 +8,12 @@ from indistinct.machine.compiled import jit
 @jit
 def extend_products(words, starts, values, value_starts, radix, out):
     """Write every word of a bucket followed by every value of the bucket; all numbers but the starts are uint64."""
-    place = 0
+    position = 0
     for bucket in range(len(starts) - 1):
         for i in range(starts[bucket], starts[bucket + 1]):
             for k in range(value_starts[bucket], value_starts[bucket + 1]):
-                out[place] = words[i] * radix + values[k]
-                place += 1
+                out[position] = words[i] * radix + values[k]
+                position += 1
 
 
 @jit

@@ -24,7 +24,6 @@ from indistinct.evaluation.assess.column_sets import smallest_combinations
 from indistinct.evaluation.assess.identifying_values import identifying_values
 from indistinct.evaluation.assess.individual import IndividualRisk, individual_risk, sums_of_weights, weight_keys
 from indistinct.evaluation.assess.population import KnownPopulation, check_known, known_population
-from indistinct.evaluation.assess.practice import PracticeFinding, ShownTable, findings
 from indistinct.evaluation.assess.profiles import Attacker, Profile, parse_profile
 from indistinct.evaluation.assess.published_columns import (
     own_values,
@@ -32,6 +31,7 @@ from indistinct.evaluation.assess.published_columns import (
     published_columns,
     published_rows,
 )
+from indistinct.evaluation.assess.regulators import PracticeFinding, ShownTable, findings
 from indistinct.evaluation.assess.reidentification import (
     Reidentification,
     class_sizes,
@@ -229,7 +229,7 @@ def _is_release(table: Any, known: Knowledge) -> bool:
 
 
 def _reading(release: Published | None, sample: AssessedTable) -> Callable[[Sequence[str]], Reading]:
-    """Return how columns of a population are read: as those of the original were, where it is known how."""
+    """Return a function that gives the reading options for columns of a population: those of the original."""
     source = sample.source
     if source is not None and not sample.published:
         return lambda names: settle_reading(source, [name for name in names if name in source.columns]).about(names)
@@ -238,7 +238,7 @@ def _reading(release: Published | None, sample: AssessedTable) -> Callable[[Sequ
 
 
 def attack_figures(attacks: Any) -> list[AttackFigures] | None:
-    """Return what a verdict looks at of outcomes: of one attack, of several, or of all; None where none was run."""
+    """Convert attack outcomes to the figures that a verdict uses; None where no attack was run."""
     if attacks is None:
         return None
     left: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ def attack_figures(attacks: Any) -> list[AttackFigures] | None:
 
 
 def _practice(table: AssessedTable, risk: TableRisk) -> tuple[PracticeFinding, ...]:
-    """Return what rules of practice say."""
+    """Check the table against published rules of practice."""
     return findings(
         ShownTable(table.schema, table.kinds, table.evidence.domains),
         smallest=risk.smallest,
@@ -275,7 +275,7 @@ def _practice(table: AssessedTable, risk: TableRisk) -> tuple[PracticeFinding, .
 def _figures(
     table: AssessedTable, risk: TableRisk, release: Published | None, *, pseudonyms: tuple[str, ...]
 ) -> Figures:
-    """Return what a verdict rests on."""
+    """Collect the figures for the verdict."""
     return Figures(
         risk.unit,
         risk.members,
@@ -294,20 +294,20 @@ def _figures(
 
 
 def _subsets(release: Published) -> tuple[SubsetAnonymity, ...]:
-    """Return the promises on sets of quasi-identifiers: as the certificate says, else as far as known."""
+    """Return the guarantees on sets of quasi-identifiers, from the certificate if there is one."""
     promised = [str(each["model"]) for each in release.certificate.get("verdicts") or ()]
     known = () if release.promise is None else (part.spec() for part in release.promise.parts())
     return subsets_promised(promised or known)
 
 
 def _holds(release: Published) -> bool | None:
-    """Return whether the promise of a release holds, by its certificate; None where it has none of its own."""
+    """Return whether the certificate states that the guarantee is satisfied; None without a certificate."""
     holds = release.certificate.get("holds")
     return holds if isinstance(holds, bool) else None
 
 
 def _count_release(release: Published, wanted: Wanted) -> tuple[AssessedTable, AssessedTable | None]:
-    """Return what was counted on a release and, where it is known, on its original."""
+    """Count the release and, if it is known, its original."""
     hierarchies, weights, schema = wanted.hierarchies, wanted.weights, release.schema
     before = None
     if release.original is not None:
@@ -331,7 +331,7 @@ def _count_release(release: Published, wanted: Wanted) -> tuple[AssessedTable, A
 
 
 def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) -> AssessedTable:
-    """Return what was counted on a table that is not called a release."""
+    """Count a table that is not a release."""
     if schema is None:
         raise ParameterError(NO_SCHEMA, hint="pass schema=…")
     require_schema(schema)
@@ -342,7 +342,9 @@ def _plain(table: Any, schema: Schema | None, wanted: Wanted, known: Knowledge) 
 
 def _promise(promise: str | None, schema: Schema) -> Model:
     if promise is None:
-        raise ParameterError("the recoding does not say what it promised", hint="use a release's recoding")
+        raise ParameterError(
+            "the recoding does not state which privacy models it satisfies", hint="use a release's recoding"
+        )
     return judging(promise, schema)
 
 
@@ -363,6 +365,7 @@ def _check_sizes(**sizes: Any) -> None:
 
 
 def _share(threshold: Any) -> Fraction:
+    """Check the threshold of risk and return it as a fraction."""
     if isinstance(threshold, bool) or not isinstance(threshold, int | float | Fraction) or not 0 < threshold <= 1:
         raise ParameterError(
             f"`threshold` must be above 0 and at most 1; got {threshold!r}",
@@ -374,7 +377,7 @@ def _share(threshold: Any) -> Fraction:
 def _notes(
     after: AssessedTable, before: TableRisk | None, *, weights: str | None, pseudonyms: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return what a reader must know to understand the figures."""
+    """Return the notes that explain the figures."""
     notes = list(after.notes)
     notes += appearance_notes(after, weights=weights, pseudonyms=pseudonyms)
     notes += after.evidence.notes
@@ -391,7 +394,7 @@ def _notes(
 def risk_of(
     table: AssessedTable, population: KnownPopulation, wanted: Wanted, *, taxonomies: Mapping[str, Taxonomy]
 ) -> TableRisk:
-    """Return every figure of a table; `taxonomies` lie over the values that it shows."""
+    """Compute all risk figures of a table; `taxonomies` have the values that it shows."""
     classes = table.classes
     alone = prosecutor(classes, threshold=wanted.threshold)
     look_alikes = population.look_alikes(table, wanted.hierarchies)
@@ -432,7 +435,7 @@ def risk_of(
 
 
 def _individual(table: AssessedTable, column: str | None) -> IndividualRisk | None:
-    """Return the risk of everybody under survey weights, where the table shows these."""
+    """Return the individual risks under survey weights, None if the table does not show the weights."""
     if column is None or not table.has_weights(column):
         return None
     histograms = {key: table.evidence.histogram(key) for key in weight_keys(column, people=table.people)}
@@ -464,6 +467,7 @@ def _risk_beyond_table(
 
 
 def _disclosure(table: AssessedTable, column: str, wanted: Wanted) -> AttributeDisclosure:
+    """Compute attribute disclosure of one sensitive column."""
     known: dict[tuple[object, ...], Classes] = {}
 
     def classes_for(model: Model) -> Classes:

@@ -66,92 +66,92 @@ UNBOUNDED = (("beta",), ("delta",))
 """Figures that are null where they are infinite."""
 
 
-def assess_document(found: JsonValues, *, name: str = "", with_classes: bool = True) -> Document:
+def assess_document(values: JsonValues, *, name: str = "", with_classes: bool = True) -> Document:
     """Return an assessment as a document; `name` is the table's. Classes are named only `with_classes`."""
-    blocks: list[Block] = [*risk_blocks(found), *column_grids(found)]
-    for side in ("before", "after") if found.at("before") is not None else ("",):
-        blocks += _unique_sets(found, side)
-    blocks += attribute_blocks(found, telling=TELLING if with_classes else None)
-    blocks += practice_blocks(found)
-    blocks += limit_grids(found)
-    headline = size_in_words(found)
+    blocks: list[Block] = [*risk_blocks(values), *column_grids(values)]
+    for side in ("before", "after") if values.at("before") is not None else ("",):
+        blocks += _unique_sets(values, side)
+    blocks += attribute_blocks(values, telling=TELLING if with_classes else None)
+    blocks += practice_blocks(values)
+    blocks += limit_grids(values)
+    headline = size_in_words(values)
     return Document(
         f"{name}: {headline}" if name else f"Assessment of {headline}",
-        (Section("", "", tuple(blocks)), Section("verdict", "Verdict", verdict_blocks(found.at("verdict")))),
+        (Section("", "", tuple(blocks)), Section("verdict", "Verdict", verdict_blocks(values.at("verdict")))),
     )
 
 
-def words_of_groups(found: JsonValues) -> dict[str, str]:
+def words_of_groups(values: JsonValues) -> dict[str, str]:
     """Return the words for rows with equal quasi-identifiers, or for buckets, and for what is counted."""
-    form = found.at("form")
-    return {"group": unit_of(form), "groups": units_of(form), "unit": str(found.at("unit"))}
+    form = values.at("form")
+    return {"group": unit_of(form), "groups": units_of(form), "unit": str(values.at("unit"))}
 
 
-def size_in_words(found: JsonValues) -> str:
-    """Return how large a table and its smallest class are, in one line."""
-    words, people = words_of_groups(found), found.at("unit") == "people"
-    whose = f" of {plural(found.at('members'), 'person', 'people')}" if people else ""
-    smallest = plural(found.at("smallest_class"), ONE_OF[words["unit"]], words["unit"])
-    groups = plural(found.at("classes"), words["group"], words["groups"])
-    return f"{plural(found.at('rows'), 'row')}{whose} in {groups}, the smallest of {smallest}"
+def size_in_words(values: JsonValues) -> str:
+    """Describe the size of a table and of its smallest class in one line."""
+    words, people = words_of_groups(values), values.at("unit") == "people"
+    whose = f" of {plural(values.at('members'), 'person', 'people')}" if people else ""
+    smallest = plural(values.at("smallest_class"), ONE_OF[words["unit"]], words["unit"])
+    groups = plural(values.at("classes"), words["group"], words["groups"])
+    return f"{plural(values.at('rows'), 'row')}{whose} in {groups}, the smallest of {smallest}"
 
 
-def risk_blocks(found: JsonValues) -> list[Block]:
-    """Return the risk of a table, what a journalist's risk rests on, and a count for comparison with sdcMicro."""
-    blocks: list[Block] = [risk_grid(found), *compatible_blocks(found)]
-    basis = found.at("journalist", "basis")
-    if found.at("form") is not None:
+def risk_blocks(values: JsonValues) -> list[Block]:
+    """Return the risk table, the basis of the journalist risk, and a count for comparison with sdcMicro."""
+    blocks: list[Block] = [risk_grid(values), *compatible_blocks(values)]
+    basis = values.at("journalist", "basis")
+    if values.at("form") is not None:
         blocks.append(Paragraph("Buckets are not compared with a population: both attackers have the same risk."))
     elif basis is not None:
         blocks.append(Paragraph(f"Risk of a journalist: {basis}."))
     return blocks
 
 
-def compatible_blocks(found: JsonValues) -> list[Block]:
+def compatible_blocks(values: JsonValues) -> list[Block]:
     """Return the count of sdcMicro, for comparison, where cells are suppressed."""
-    least = found.at("fewest_compatible")
+    least = values.at("fewest_compatible")
     if least is None:
         return []
     start = "Counted as sdcMicro does, where a suppressed cell matches everything"
     return [Paragraph(f"{start}, each row fits at least {plural(least, 'row')}; this is no guarantee.")]
 
 
-def risk_grid(found: JsonValues) -> Grid:
+def risk_grid(values: JsonValues) -> Grid:
     """Return the risk of a table and, where it is known, that of its original before it."""
-    sides = ((), ("before",)) if found.at("before") is not None else ((),)
-    words = words_of_groups(found) | {"threshold": percent(found.at("threshold"))}
+    sides = ((), ("before",)) if values.at("before") is not None else ((),)
+    words = words_of_groups(values) | {"threshold": percent(values.at("threshold"))}
     rows: list[tuple[Cell, ...]] = []
     for called, path, form in RISKS:
-        if found.at(path[0]) is None or (path[0] in OPTIONAL and found.at(*path) is None):
+        if values.at(path[0]) is None or (path[0] in OPTIONAL and values.at(*path) is None):
             continue
-        figures = [found.figure(*side, *path, words=_with_share(found, side, path, form)) for side in reversed(sides)]
+        figures = [values.figure(*side, *path, words=_with_share(values, side, path, form)) for side in reversed(sides)]
         rows.append((called.format(**words), *figures))
-    for size in found.at("class_sizes", "cumulative") or ():
+    for size in values.at("class_sizes", "cumulative") or ():
         path = ("class_sizes", "cumulative", size)
-        figures = [found.figure(*side, *path, words=percent) for side in reversed(sides)]
+        figures = [values.figure(*side, *path, words=percent) for side in reversed(sides)]
         rows.append((f"in {words['groups']} of at most {size}", *figures))
     headings = ("before", "after") if len(sides) > 1 else ("value",)
     return grid("Risk of re-identification", ("figure", *headings), rows, right=headings, most=len(rows))
 
 
-def _with_share(found: JsonValues, side: tuple[str, ...], path: tuple[str, ...], form: Words) -> Words:
+def _with_share(values: JsonValues, side: tuple[str, ...], path: tuple[str, ...], form: Words) -> Words:
     """Return the form of a figure: with its share of all members, or with how it was estimated, where that is known."""
-    members = found.at(*side, "members")
+    members = values.at(*side, "members")
     match path:
         case ("uniques",) if members:
             return lambda value: f"{short(value)} ({percent(value / members)})"
         case ("population_uniques", _):
-            used = found.at(*side, "population_uniques", "used")
+            used = values.at(*side, "population_uniques", "used")
             return lambda value: f"{percent(value)} ({used})"
         case ("individual", _):
-            mean = found.at(*side, "individual", "mean")
+            mean = values.at(*side, "individual", "mean")
             return lambda value: f"{number(round(value, 3))} ({percent(mean)})"
     return form
 
 
-def column_grids(found: JsonValues) -> list[Grid]:
+def column_grids(values: JsonValues) -> list[Grid]:
     """Return the risk without each column, and with the column published one level coarser."""
-    columns = found.at("columns")
+    columns = values.at("columns")
     if not columns:
         return []
     paths: tuple[tuple[tuple[str | int, ...], Words], ...] = (
@@ -159,16 +159,16 @@ def column_grids(found: JsonValues) -> list[Grid]:
         (("removed", "uniques"), short),
         (("levels", 0, "average"), percent),
     )
-    rows = [(name, *(found.figure("columns", name, *path, words=form) for path, form in paths)) for name in columns]
-    headings = ("average risk without it", f"unique {found.at('unit')} without it", "average risk one level up")
+    rows = [(name, *(values.figure("columns", name, *path, words=form) for path, form in paths)) for name in columns]
+    headings = ("average risk without it", f"unique {values.at('unit')} without it", "average risk one level up")
     return [grid("What each quasi-identifier adds to the risk", ("column", *headings), rows, right=headings)]
 
 
-def _unique_sets(found: JsonValues, side: str) -> Iterator[Block]:
+def _unique_sets(values: JsonValues, side: str) -> Iterator[Block]:
     """Yield which columns make people special uniques, and which sets of columns single out most of them."""
     start = ("before",) if side == "before" else ()
     prefix = f"{side}: " if side else ""
-    special, sets = found.at(*start, "special_uniques"), found.at(*start, "unique_sets")
+    special, sets = values.at(*start, "special_uniques"), values.at(*start, "unique_sets")
     if special is not None:
         yield Paragraph(
             f"{prefix}{special['special_uniques']:,} special uniques in up to {special['size']} columns, highest score "
@@ -176,19 +176,22 @@ def _unique_sets(found: JsonValues, side: str) -> Iterator[Block]:
         )
         shares = sorted(special["contributions"].items(), key=lambda each: -each[1])
         path = (*start, "special_uniques", "contributions")
-        rows: list[tuple[Cell, ...]] = [(name, found.figure(*path, name, words=percent)) for name, _ in shares]
+        rows: list[tuple[Cell, ...]] = [(name, values.figure(*path, name, words=percent)) for name, _ in shares]
         caption = f"{prefix}part of each column in the scores of special uniques"
         yield grid(caption, ("column", "part of all scores"), rows, right=["part of all scores"])
     if sets is not None:
-        unit = found.at(*start, "unit")
-        least = ", ".join(f"{each['smallest']:,} of {each['size']}" for each in found.at(*start, "column_sets"))
+        unit = values.at(*start, "unit")
+        least = ", ".join(f"{each['smallest']:,} of {each['size']}" for each in values.at(*start, "column_sets"))
         yield Paragraph(f"{prefix}the fewest {unit} that share values, by the number of columns: {least}")
-        yield _set_grid(found, (*start, "unique_sets", "sets"), sets, f"{prefix}sets of columns that single out {unit}")
+        yield _set_grid(
+            values, (*start, "unique_sets", "sets"), sets, f"{prefix}sets of columns that single out {unit}"
+        )
 
 
-def _set_grid(found: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any], caption: str) -> Grid:
+def _set_grid(values: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any], caption: str) -> Grid:
+    """Return the table of column sets with their uniques."""
     rows: list[tuple[Cell, ...]] = [
-        (", ".join(each["columns"]), *(found.figure(*path, index, key) for key in ("unique", "minimal")))
+        (", ".join(each["columns"]), *(values.figure(*path, index, key) for key in ("unique", "minimal")))
         for index, each in enumerate(sets["sets"])
     ]
     headings = ("unique", "unique in no part of them")
@@ -197,71 +200,72 @@ def _set_grid(found: JsonValues, path: tuple[str, ...], sets: Mapping[str, Any],
     return grid(title, ("columns", *headings), rows, right=headings, most=MAX_SETS_SHOWN)
 
 
-def attribute_blocks(found: JsonValues, *, telling: float | None) -> list[Block]:
-    """Return what classes tell of sensitive columns; classes are named from a share of `telling` on, None for none."""
-    columns = found.at("sensitive")
+def attribute_blocks(values: JsonValues, *, telling: float | None) -> list[Block]:
+    """Return tables on attribute disclosure; classes with a share of at least `telling` are listed, None for none."""
+    columns = values.at("sensitive")
     if not columns:
         return []
-    blocks: list[Block] = [sensitive_grid(found)]
+    blocks: list[Block] = [sensitive_grid(values)]
     for name, each in columns.items():
         if telling is not None and each.get("worst") and each["largest_share"] >= telling:
-            blocks.append(worst_grid(found, name))
+            blocks.append(worst_grid(values, name))
     return blocks
 
 
-def sensitive_grid(found: JsonValues, *, side: str | None = None) -> Grid:
-    """Return what classes tell of every sensitive column, of the table or of its original: `side` is "before"."""
+def sensitive_grid(values: JsonValues, *, side: str | None = None) -> Grid:
+    """Return the table of attribute disclosure by sensitive column; `side="before"` is the original."""
     start = () if side is None else (side,)
-    columns: Mapping[str, Any] = found.at(*start, "sensitive") or {}
-    words = words_of_groups(found)
+    columns: Mapping[str, Any] = values.at(*start, "sensitive") or {}
+    words = words_of_groups(values)
     rows: list[tuple[Cell, ...]] = []
     for called, path, form in SENSITIVE:
-        cells = [_sensitive_figure(found, (*start, "sensitive", name), path, form) for name in columns]
+        cells = [_sensitive_figure(values, (*start, "sensitive", name), path, form) for name in columns]
         if any(cell.value is not None or path in UNBOUNDED for cell in cells):
             rows.append((called.format(**words), *cells))
     caption = f"What a {words['group']} reveals about sensitive columns" + (" in the original" if side else "")
     return grid(caption, ("figure", *columns), rows, right=tuple(columns))
 
 
-def _sensitive_figure(found: JsonValues, start: tuple[str, ...], path: tuple[str, ...], form: Words) -> Figure:
+def _sensitive_figure(values: JsonValues, start: tuple[str, ...], path: tuple[str, ...], form: Words) -> Figure:
+    """Return one figure of attribute disclosure."""
     if path == ("l", "recursive"):
-        each_l = found.at(*start, *path) or ()
+        each_l = values.at(*start, *path) or ()
         index = next((index for index, each in enumerate(each_l) if each["l"] == 2), len(each_l))
-        return found.figure(*start, *path, index, "c", words=form)
-    return found.figure(*start, *path, words=form, **({"absent": "unbounded"} if path in UNBOUNDED else {}))
+        return values.figure(*start, *path, index, "c", words=form)
+    return values.figure(*start, *path, words=form, **({"absent": "unbounded"} if path in UNBOUNDED else {}))
 
 
-def worst_grid(found: JsonValues, name: str) -> Grid:
-    """Return the classes that tell most of a sensitive column, by what they publish."""
-    worst = found.at("sensitive", name, "worst")
-    unit = str(found.at("unit"))
+def worst_grid(values: JsonValues, name: str) -> Grid:
+    """Return the table of the classes with the largest share of one sensitive value."""
+    worst = values.at("sensitive", name, "worst")
+    unit = str(values.at("unit"))
     rows: list[tuple[Cell, ...]] = []
     for index, each in enumerate(worst):
-        shown = ["missing" if value is None else Own(value) for value in each["values"].values()]
+        cells = ["missing" if value is None else Own(value) for value in each["values"].values()]
         path = ("sensitive", name, "worst", index)
-        figures = (found.figure(*path, "members"), found.figure(*path, "largest_share", words=percent))
-        rows.append((*shown, *figures, found.figure(*path, "distinct")))
+        figures = (values.figure(*path, "members"), values.figure(*path, "largest_share", words=percent))
+        rows.append((*cells, *figures, values.figure(*path, "distinct")))
     counted = (unit, "largest share", "distinct values")
     caption = f"The classes that tell most of {name}, by what they publish"
     return grid(caption, (*worst[0]["values"], *counted), rows, right=counted)
 
 
-def practice_blocks(found: JsonValues) -> list[Block]:
+def practice_blocks(values: JsonValues) -> list[Block]:
     """Return the rules of regulators and data holders, notes on those that are not passed, and their sources."""
-    rules = found.at("practice") or ()
+    rules = values.at("practice") or ()
     rows: list[tuple[Cell, ...]] = [
         (
             rule["rule"],
             rule["asks"],
-            found.figure("practice", index, "value"),
-            found.figure("practice", index, "status", words=_status),
+            values.figure("practice", index, "value"),
+            values.figure("practice", index, "status", words=_status),
         )
         for index, rule in enumerate(rules)
     ]
     headings = ("rule", "asks for", "found", "verdict")
     table = grid("Rules of regulators and data holders", headings, rows, right=["found"], most=len(rows))
     notes = [f"{rule['rule']}: {rule['note']}" for rule in rules if rule["note"] and _needs_note(rule)]
-    return [table, *listing(notes), Paragraph("Sources of these rules:"), Listing(_practice_sources(found))]
+    return [table, *listing(notes), Paragraph("Sources of these rules:"), Listing(_practice_sources(values))]
 
 
 def _needs_note(rule: Mapping[str, Any]) -> bool:
@@ -269,10 +273,10 @@ def _needs_note(rule: Mapping[str, Any]) -> bool:
     return rule["rule"].startswith(("safe-harbor", "wp216")) and rule["status"] != "passed"
 
 
-def _practice_sources(found: JsonValues) -> tuple[str, ...]:
+def _practice_sources(values: JsonValues) -> tuple[str, ...]:
     """Return the source of rules, each once, behind the first words of its rules."""
     names: dict[str, list[str]] = {}
-    for rule in found.at("practice") or ():
+    for rule in values.at("practice") or ():
         names.setdefault(rule["source"], []).append(rule["rule"])
     return tuple(f"{_beginning(rules)}: {source}" for source, rules in names.items())
 
@@ -297,20 +301,20 @@ WITHOUT_LIMIT = ("promise", "identifiers", "sensitive-column", "identifying-valu
 """The kinds of lines of a verdict that fail without a limit of the profile."""
 
 
-def limit_grids(found: JsonValues) -> list[Grid]:
+def limit_grids(values: JsonValues) -> list[Grid]:
     """Return each limit of the profile that a table was assessed by, and what was found; nothing without one.
 
     What fails without a limit, such as a sensitive column that points at rows, is a row too.
     """
-    gate = found.at("profile")
+    gate = values.at("profile")
     if gate is None:
         return []
     rows: list[tuple[Cell, ...]] = [
         (
             line["meaning"],
-            found.figure("profile", "lines", index, "limit", words=percent),
-            found.figure("profile", "lines", index, "value", words=percent, absent="not known"),
-            found.figure("profile", "lines", index, "state", words=lambda state: STATES[state]),
+            values.figure("profile", "lines", index, "limit", words=percent),
+            values.figure("profile", "lines", index, "value", words=percent, absent="not known"),
+            values.figure("profile", "lines", index, "state", words=lambda state: STATES[state]),
             line["source"] or "a limit of your own",
         )
         for index, line in enumerate(gate["lines"])
@@ -320,19 +324,19 @@ def limit_grids(found: JsonValues) -> list[Grid]:
             line["words"],
             "",
             "",
-            found.figure("verdict", "lines", index, "state", words=lambda state: STATES[state]),
+            values.figure("verdict", "lines", index, "state", words=lambda state: STATES[state]),
             OWN,
         )
-        for index, line in enumerate(found.at("verdict")["lines"])
+        for index, line in enumerate(values.at("verdict")["lines"])
         if line["state"] == "failed" and line["kind"] in WITHOUT_LIMIT
     ]
     headings = ("limit", "at most", "found", "verdict", "source")
     return [grid(f"Limits of the profile {gate['profile']}", headings, rows, right=("at most", "found"))]
 
 
-def membership_grid(found: JsonValues, *, groups: str) -> Grid:
+def membership_grid(values: JsonValues, *, groups: str) -> Grid:
     """Return how many tuples a release makes possible, for each kind; `groups` are classes or buckets."""
-    kinds, group = list(found.content), "class" if groups == "classes" else "bucket"
+    kinds, group = list(values.content), "class" if groups == "classes" else "bucket"
     lines: tuple[tuple[str, str], ...] = (
         ("candidate tuples", "candidates"),
         ("between, with a confidence of 95 %", "interval"),
@@ -343,18 +347,19 @@ def membership_grid(found: JsonValues, *, groups: str) -> Grid:
         (f"matching {groups} of an original, mean", "mean_matching_original"),
         (f"matching {groups} of a fake, mean", "mean_matching_fake"),
     )
-    exact = all(found.at(kind, "exact") for kind in kinds)
+    exact = all(values.at(kind, "exact") for kind in kinds)
     rows: list[tuple[Cell, ...]] = [
-        (called, *(found.figure(kind, key, words=_membership_words(found, kind, key)) for kind in kinds))
+        (called, *(values.figure(kind, key, words=_membership_words(values, kind, key)) for kind in kinds))
         for called, key in lines
         if key != "interval" or not exact
     ]
     return grid("Tuples that the release makes possible", ("tuples", *kinds), rows, right=kinds)
 
 
-def _membership_words(found: JsonValues, kind: str, key: str) -> Words:
-    estimated = "" if found.at(kind, "exact") else " (estimated)"
-    originals = found.at(kind, "originals")
+def _membership_words(values: JsonValues, kind: str, key: str) -> Words:
+    """Return the function that writes a figure of membership disclosure."""
+    estimated = "" if values.at(kind, "exact") else " (estimated)"
+    originals = values.at(kind, "originals")
     match key:
         case "candidates" | "fake":
             return lambda value: f"{number(round(value))}{estimated}"

@@ -14,6 +14,7 @@ from indistinct.engines.base import Engine, Source
 from indistinct.errors import InputError, OriginalError, SchemaError
 from indistinct.evaluation.assess.attribute_disclosure import Shares, keys_of
 from indistinct.evaluation.assess.individual import weight_keys
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted, Request, drop_absent_values
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import PERSON, Classes, ClassLabels, FrequencySet, Histogram, Key
@@ -96,18 +97,18 @@ class AssessedTable:
 
     @property
     def labels(self) -> ClassLabels:
-        """Return what each class shows of each quasi-identifier."""
+        """Return the published labels of each class by quasi-identifier."""
         return replace(self.evidence, columns=self.columns).labels
 
     @property
     def stars(self) -> Mask:
-        """Return where a class shows a star: classes × quasi-identifiers."""
-        counted, found = self.evidence.counted, []
+        """Mark suppressed cells: a matrix of classes × quasi-identifiers."""
+        counted, masks = self.evidence.counted, []
         for names in self.columns.values():
-            place = counted.frequencies.names.index(names[0])
-            star = counted.domains[place].code_of_text(ROOT) if len(names) == 1 else None
-            found.append(counted.frequencies.vectors[:, place] == (-1 if star is None else star))
-        return np.stack(found, axis=1)
+            index = counted.frequencies.names.index(names[0])
+            star = counted.domains[index].code_of_text(ROOT) if len(names) == 1 else None
+            masks.append(counted.frequencies.vectors[:, index] == (-1 if star is None else star))
+        return np.stack(masks, axis=1)
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
@@ -148,7 +149,7 @@ def plain_table(
     published: bool = False,
     called: str = "table",
 ) -> AssessedTable:
-    """Return a table of which only itself is known: an original, or a release from anywhere.
+    """Count a table by itself: an original, or a release of another tool.
 
     `called` is what messages call it.
     """
@@ -172,7 +173,7 @@ def plain_table(
 
 
 def original_of_release(release: Release) -> AssessedTable | None:
-    """Return what a release knows of its original: cells, and the columns that its model looked at."""
+    """Return the counts of its original that a release keeps: cells, and the columns of its model."""
     reference = release.check.reference
     if reference is None:
         return None
@@ -196,7 +197,7 @@ def release_table(
     hierarchies: Mapping[str, Hierarchy],
     weights: str | None = None,
 ) -> AssessedTable:
-    """Return a release that was made here; `before` is its original, where that is given once more."""
+    """Count a release made by this library; `before` is its original if that is given again."""
     schema, check = release.check.schema, release.check
     published = published_tables(release.tables, release.structure)
     engine, source = published.engine, published.sources[MAIN]
@@ -258,7 +259,7 @@ def published_table(
 def bucket_table(
     published: OpenedTables, schema: Schema, *, reference: Counted | None, original: Counted | None = None
 ) -> AssessedTable:
-    """Return a release in buckets, whose classes are buckets; raise if it shows values that its `original` has not."""
+    """Count a release in buckets; raise if it has values that its `original` does not have."""
     if schema.person:
         raise nobody_shown(in_buckets=True)
     source = published.sources[MAIN]
@@ -270,7 +271,7 @@ def bucket_table(
 
 
 def appearance_notes(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return what the columns of a table tell a reader: those without a role, and in a published one identifiers.
+    """Return warnings about columns: those without a role, and identifiers in a published table.
 
     Columns that are said to show `pseudonyms` are identifiers unless their values look like some.
     """
@@ -284,13 +285,14 @@ def identifiers_shown(table: AssessedTable, *, pseudonyms: Sequence[str] = ()) -
 
 
 def _appearance(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str]) -> Appearance:
+    """Compare the columns of a table with its roles; pseudonyms are recognized by their values."""
     if table.source is None:
         return Appearance()
     columns = [name for name in table.source.columns if name != weights or name in table.schema.columns]
     source, named = table.source, [name for name in pseudonyms if name in columns]
     domains = {name: count_source(source, Request((name,), published=True)).known[name] for name in named}
-    shown = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
-    return appearance_of(table.schema, {MAIN: columns}, table.evidence.structure, pseudonyms=shown)
+    pseudonymous = [name for name, domain in domains.items() if are_pseudonyms(domain.values)]
+    return appearance_of(table.schema, {MAIN: columns}, table.evidence.structure, pseudonyms=pseudonymous)
 
 
 def class_namer(table: AssessedTable) -> Callable[[int], dict[str, str | None]]:
@@ -312,7 +314,7 @@ def _weight_keys_of(source: Source, weights: str | None, *, people: bool) -> tup
 
 
 def _shown_keys(source: Source, schema: Schema, weights: str | None) -> tuple[Key, ...]:
-    """Return what is counted on a release: sensitive columns and, where it shows them, survey weights of rows."""
+    """Return the keys to count on a release: sensitive columns and, if published, survey weights."""
     weighed = () if schema.person else _weight_keys_of(source, weights, people=False)
     return tuple(dict.fromkeys((*((name,) for name in schema.sensitive), *weighed)))
 
@@ -324,7 +326,7 @@ def _by_people(
     recoding: tuple[Recoding, Model] | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original by published class, with its people."""
+    """Count the people of the original by published class."""
     if recoding is None:
         keys = keys_of(schema.sensitive, people=True)
         return classes_by_label(source, original, schema, keys, hierarchies=hierarchies)
@@ -346,26 +348,27 @@ def _require_contained(
 
     Return a note where not all were compared.
     """
-    cells, shown = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
-    every, most = len(shown), max(MAX_COMPARED // max(len(cells), 1), 1)
-    places = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
-    some = FrequencySet(shown.names, shown.vectors[places], Classes(shown.counts[places]))
+    cells, released = replace(original.frequencies, classes=Classes(original.frequencies.counts)), counted.frequencies
+    every, most = len(released), max(MAX_COMPARED // max(len(cells), 1), 1)
+    positions = np.linspace(0, every - 1, min(most, every)).astype(np.int64)
+    some = FrequencySet(released.names, released.vectors[positions], Classes(released.counts[positions]))
     whole, part = replace(original, frequencies=cells), replace(counted, frequencies=some)
     rows = people_by_label(whole, part, schema, hierarchies=hierarchies).counts
     empty, few = int((rows == 0).sum()), int((rows < some.counts).sum())
     if few:
         which = f"{empty:,} of them cover no row of the original" if empty else "more rows than they cover there"
         raise OriginalError(
-            f"the original does not contain the release: {few:,} published combination(s) have rows that it has not, "
+            f"the original does not contain the release: {plural(few, 'published combination')} with rows that it "
+            "does not have, "
             f"{which}",
             hint="check that this is the original of this release, with its hierarchies; means do not say what they "
             "cover, so leave the original out where numbers are published as means",
         )
-    return () if most >= every else (f"of {every:,} classes {len(places):,} were compared with the original",)
+    return () if most >= every else (f"of {every:,} classes {len(positions):,} were compared with the original",)
 
 
 def _same_original(given: Counted, known: Counted | None) -> Counted:
-    """Return what was counted on a table that is given as the original of a release; raise if it is another one."""
+    """Raise if a table given as the original of a release is another one; return its counts."""
     if known is not None:
         mine, cells = given.frequencies, _in_own_values(_project_cells(known, given.frequencies.names)).frequencies
         if not (np.array_equal(mine.vectors, cells.vectors) and np.array_equal(mine.counts, cells.counts)):
@@ -377,7 +380,7 @@ def _same_original(given: Counted, known: Counted | None) -> Counted:
 
 
 def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment | None:
-    """Return where cells went, with all that was counted once more on their original: which people have which values.
+    """Complete an assignment by a new count of the original, which has all histograms.
 
     Where equal rows went to different classes, cells do not tell whose rows went where: what was known stays.
     """
@@ -392,21 +395,21 @@ def _counted_again(assignment: Assignment | None, given: Counted) -> Assignment 
 
 
 def _in_own_values(counted: Counted) -> Counted:
-    """Return what was counted in domains of the values that rows have, without those of a population alone."""
+    """Remove values that only a population has from the domains of a count."""
     domains, cells = drop_absent_values(counted.domains, counted.frequencies)
     known = {**counted.known, **{domain.column: domain for domain in domains}}
     return replace(counted, domains=domains, frequencies=cells, known=known)
 
 
 def _project_cells(counted: Counted, names: Sequence[str]) -> Counted:
-    """Return what was counted on some of the columns of its cells alone."""
+    """Project the cells of a count to some of their columns."""
     cells = counted.frequencies
     if tuple(cells.names) == tuple(names):
         return counted
-    places = [cells.names.index(name) for name in names]
-    columns = [cells.vectors[:, place] for place in places]
-    grouping = group_rows(columns, [len(counted.domains[place]) for place in places])
+    indices = [cells.names.index(name) for name in names]
+    columns = [cells.vectors[:, index] for index in indices]
+    grouping = group_rows(columns, [len(counted.domains[index]) for index in indices])
     vectors = np.stack([column[grouping.first] for column in columns], axis=1)
     classes = cells.classes.regroup(grouping.group_ids().astype(np.int32), len(grouping))
-    domains = tuple(counted.domains[place] for place in places)
+    domains = tuple(counted.domains[index] for index in indices)
     return replace(counted, domains=domains, frequencies=FrequencySet(tuple(names), vectors, classes))

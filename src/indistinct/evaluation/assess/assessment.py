@@ -14,8 +14,8 @@ from indistinct.evaluation.assess.attribute_disclosure import AttributeDisclosur
 from indistinct.evaluation.assess.column_contribution import Contribution
 from indistinct.evaluation.assess.column_sets import SmallestCombination
 from indistinct.evaluation.assess.individual import IndividualRisk
-from indistinct.evaluation.assess.practice import PracticeFinding
 from indistinct.evaluation.assess.profiles import Gate
+from indistinct.evaluation.assess.regulators import PracticeFinding
 from indistinct.evaluation.assess.reidentification import ClassSizes, Reidentification
 from indistinct.evaluation.assess.special_uniques import SpecialUniques
 from indistinct.evaluation.verdict import Figures, Verdict
@@ -94,7 +94,7 @@ class TableRisk:
         return max((each.homogeneous for each in self.sensitive), default=None)
 
     def figures(self, attacker: str) -> dict[str, float | None]:
-        """Return what a profile may limit, for one kind of attacker."""
+        """Return the figures that a profile may limit, for one kind of attacker."""
         risk = self.journalist if attacker == "journalist" else self.prosecutor
         estimates = self.population.estimates
         return {
@@ -162,14 +162,14 @@ class Assessment(Result):
         return replace(whole, sections=(*whole.sections, *notes_section(self.notes)))
 
     def chart(self) -> Chart:
-        """Return how large classes are, before and after where both are known; needs the extra `report`."""
+        """Return a chart of class sizes, before and after if both are known; needs the extra `report`."""
         sides = {} if self.before is None else {"before": self.before.sizes.histogram}
         sides["after" if sides else "table"] = self.risk.sizes.histogram
         return Chart(draw_class_sizes(sides, k=None, groups=units_of(self.form), unit=self.risk.unit))
 
     @property
     def gate(self) -> Gate | None:
-        """Return what a profile says, None without one."""
+        """Return the result of the profile, None without a profile."""
         return self.verdict.gate
 
     @property
@@ -180,5 +180,5 @@ class Assessment(Result):
     def to_json(self) -> dict[str, Any]:
         """Return the assessment as plain JSON values."""
         names = ("threshold", "form", "before", "practice", "gate", "verdict", "notes")
-        shown = {"profile" if name == "gate" else name: to_plain(getattr(self, name)) for name in names}
-        return {**self.risk.to_json(), **shown}
+        values = {"profile" if name == "gate" else name: to_plain(getattr(self, name)) for name in names}
+        return {**self.risk.to_json(), **values}

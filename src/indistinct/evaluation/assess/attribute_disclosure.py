@@ -127,13 +127,13 @@ def disclosure_of(
 
 
 def keys_of(sensitive: Sequence[str], *, people: bool) -> tuple[Key, ...]:
-    """Return what must be counted to know what classes tell of sensitive columns."""
+    """Return the keys to count for attribute disclosure of sensitive columns."""
     plain = tuple((name,) for name in sensitive)
     return ((PERSON,), *plain, *((PERSON, name) for name in sensitive)) if people else plain
 
 
 def _count_members(column: str, classes_for: ClassesFor, *, people: bool) -> Classes:
-    """Return classes whose sizes are members, how many of them have each value, and who they are if they are people.
+    """Return classes counted in members: their sizes, values and, if they are people, person IDs.
 
     A person counts once for each value, so that a share is that of the people who have it.
     """
@@ -152,7 +152,7 @@ class Shares(SensitiveModel):
     name: ClassVar[str] = "shares"
 
     def violations(self, classes: Classes) -> Mask:
-        """Return that no class breaks a promise."""
+        """Return an empty mask: this model only counts and never fails."""
         return np.zeros(len(classes), dtype=bool)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
@@ -166,5 +166,5 @@ def _worst(
     """Return the classes with the largest shares, the larger class first among equals."""
     order = np.lexsort((-sizes, -most))[:WORST].tolist()
     return tuple(
-        WorstClass(name_class(place), int(sizes[place]), float(most[place]), int(values[place])) for place in order
+        WorstClass(name_class(index), int(sizes[index]), float(most[index]), int(values[index])) for index in order
     )

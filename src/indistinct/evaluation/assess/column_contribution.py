@@ -61,7 +61,7 @@ def contributions(
     taxonomies: Mapping[str, Taxonomy],
     threshold: Fraction,
 ) -> tuple[Contribution, ...]:
-    """Return what each quasi-identifier adds to the risk of a table with these cells, the largest part first.
+    """Return the contribution of each quasi-identifier to the risk, the largest first.
 
     `columns` are the published columns of each of them: a range may be shown as two bounds. `taxonomies` lie over the
     values that the table shows, where a hierarchy fits them.
@@ -71,15 +71,15 @@ def contributions(
     rolled = Cells(
         replace(cells, classes=bare, joint=None), tuple(taxonomies.get(each.column) or _flat(each) for each in domains)
     )
-    places = {domain.column: place for place, domain in enumerate(domains)}
+    index_of = {domain.column: index for index, domain in enumerate(domains)}
 
     def contribution(name: str) -> Contribution:
-        own = [places[each] for each in columns[name]]
-        removed = rolled.roll_up(rolled.base, [OUT if place in own else 0 for place in range(len(domains))])
+        own = [index_of[each] for each in columns[name]]
+        removed = rolled.roll_up(rolled.base, [OUT if index in own else 0 for index in range(len(domains))])
         levels, finer = [], rolled.base
         if list(columns[name]) == [name] and name in taxonomies:
             for level in range(1, taxonomies[name].height + 1):
-                finer = rolled.roll_up(finer, [level if place in own else 0 for place in range(len(domains))])
+                finer = rolled.roll_up(finer, [level if index in own else 0 for index in range(len(domains))])
                 levels.append(_risk(finer.classes, threshold))
         return Contribution(name, _risk(removed.classes, threshold), tuple(levels))
 
@@ -90,26 +90,28 @@ def contributions(
 
 
 def _risk(classes: Classes, threshold: Fraction) -> RiskAfter:
+    """Return the risk figures of classes."""
     return RiskAfter(prosecutor(classes, threshold=threshold), uniques(classes), len(classes))
 
 
 def taxonomies_of_values(domains: Sequence[Domain], hierarchies: Mapping[str, Hierarchy]) -> dict[str, Taxonomy]:
-    """Return the hierarchies that cover the values of a table, laid over them."""
-    found = {}
+    """Return the hierarchies that cover all values of their columns, bound to these values."""
+    taxonomies = {}
     for domain in domains:
         if domain.column in hierarchies:
             with suppress(InputError):  # labels of a release are not the values that a hierarchy was made for
-                found[domain.column] = hierarchies[domain.column].bind(domain)
-    return found
+                taxonomies[domain.column] = hierarchies[domain.column].bind(domain)
+    return taxonomies
 
 
 def taxonomies_of_labels(domains: Sequence[Domain], originals: Mapping[str, Taxonomy]) -> dict[str, Taxonomy]:
-    """Return what is above the labels that a release shows, where a column shows those of one level alone."""
-    found = {domain.column: _above(domain, originals.get(domain.column)) for domain in domains}
-    return {name: taxonomy for name, taxonomy in found.items() if taxonomy is not None}
+    """Return hierarchies over published labels, for columns whose labels are all of one level."""
+    taxonomies = {domain.column: _above(domain, originals.get(domain.column)) for domain in domains}
+    return {name: taxonomy for name, taxonomy in taxonomies.items() if taxonomy is not None}
 
 
 def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:
+    """Return the hierarchy above published labels if they are exactly one level of the original hierarchy."""
     if original is None:
         return None
     texts = domain.texts()
@@ -122,12 +124,12 @@ def _above(domain: Domain, original: Taxonomy | None) -> Taxonomy | None:
         some[original.ancestors[:, level]] = np.arange(len(original.ancestors))
         ancestors = original.ancestors[some[nodes], level:].copy()
         ancestors[:, 0] = np.arange(len(domain))
-        shown, leaves = [texts], [original.leaves[level][nodes]]
+        levels, leaves = [texts], [original.leaves[level][nodes]]
         for above in range(1, ancestors.shape[1]):  # nodes that no label is below are left out, and others renumbered
             used, ancestors[:, above] = np.unique(ancestors[:, above], return_inverse=True)
-            shown.append(tuple(original.labels[level + above][node] for node in used))
+            levels.append(tuple(original.labels[level + above][node] for node in used))
             leaves.append(original.leaves[level + above][used])
-        return Taxonomy(domain.column, ancestors, tuple(shown), tuple(leaves))
+        return Taxonomy(domain.column, ancestors, tuple(levels), tuple(leaves))
     return None
 
 

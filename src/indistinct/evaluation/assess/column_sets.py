@@ -22,7 +22,7 @@ class SmallestCombination(AsJson):
 
 
 def smallest_combinations(classes: Classes, labels: ClassLabels) -> tuple[SmallestCombination, ...]:
-    """Return the smallest combination of one column, of two and of three, as far as these are counted in seconds.
+    """Return the smallest combination of one, two and three columns, unless counting would take too long.
 
     >>> import numpy as np
     >>> labels = ClassLabels(("age", "sex"), np.array([[0, 0], [0, 1]]))
@@ -30,9 +30,9 @@ def smallest_combinations(classes: Classes, labels: ClassLabels) -> tuple[Smalle
     >>> [(each.size, each.smallest) for each in found]
     [(1, 2), (2, 2)]
     """
-    shown, columns = replace(classes, labels=labels), len(labels.names)
+    labeled, columns = replace(classes, labels=labels), len(labels.names)
     sizes: Sequence[int] = [
         size for size in range(1, min(LARGEST, columns) + 1) if comb(columns, size) * len(classes) <= WORK
     ]
-    found = [(size, SubsetAnonymity(k=1, size=size).achieved(shown)) for size in sizes if classes.rows]
-    return tuple(SmallestCombination(size, comb(columns, size), int(each["k"])) for size, each in found)
+    achieved = [(size, SubsetAnonymity(k=1, size=size).achieved(labeled)) for size in sizes if classes.rows]
+    return tuple(SmallestCombination(size, comb(columns, size), int(each["k"])) for size, each in achieved)

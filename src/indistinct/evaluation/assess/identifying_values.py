@@ -28,23 +28,23 @@ MAX_LABELS = 20_000
 
 
 def identifying_values(table: AssessedTable) -> dict[str, PatternShare] | None:
-    """Return the published columns whose values point at people, and what they look like; None if they were not read.
+    """Return the published columns whose values look identifying, with the pattern; None if not checked.
 
     Columns with the role identifier or person are left out: another line judges that they are published.
     """
-    found = {}
+    shares = {}
     try:
         for name, values, counts in _distinct_values(table):
             role, kind = Role.QUASI if name in table.shows.quasi else None, kind_of(values.type)
             labelled = role is Role.QUASI and kind is Kind.TEXT
-            shown, weights = _values_in_labels(values, counts) if labelled else (values, counts)
-            patterns = patterns_of(kind, shown, weights, rows=int(counts.sum()))
+            texts, weights = _values_in_labels(values, counts) if labelled else (values, counts)
+            patterns = patterns_of(kind, texts, weights, rows=int(counts.sum()))
             pattern = identifying_pattern(name, patterns, role)
             if pattern is not None:
-                found[name] = pattern
+                shares[name] = pattern
     except InputError:  # a column with more distinct values than an engine gives
         return None
-    return found
+    return shares
 
 
 def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]:
@@ -53,8 +53,8 @@ def _values_in_labels(labels: pa.Array, counts: Codes) -> tuple[pa.Array, Codes]
     Ranges of numbers and dates, whose labels have several words, show none that points at people.
     """
     step = 1 + len(labels) // MAX_LABELS
-    shown = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
-    return pa.array(list(shown), pa.string()), np.array(list(shown.values()), dtype=np.int64)
+    named = count_named_values(texts_of(labels)[::step].to_pylist(), counts[::step].tolist())
+    return pa.array(list(named), pa.string()), np.array(list(named.values()), dtype=np.int64)
 
 
 def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Codes]]:
@@ -79,7 +79,7 @@ def _distinct_values(table: AssessedTable) -> Iterator[tuple[str, pa.Array, Code
 def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tuple[pa.Array, Codes]]:
     """Return the distinct values of columns that were counted already, where they are few enough to look at all."""
     counted = table.evidence.counted
-    found: dict[str, tuple[pa.Array, Codes]] = {}
+    values: dict[str, tuple[pa.Array, Codes]] = {}
     cells, histograms = counted.frequencies, counted.frequencies.classes.histograms
     for name in names:
         if name in cells.names:
@@ -91,12 +91,12 @@ def _counted_values(table: AssessedTable, names: Sequence[str]) -> dict[str, tup
         domain = counted.known[name]
         if len(domain) <= MAX_TEXTS_JUDGED:
             rows = np.bincount(codes, weights=weights, minlength=len(domain)).astype(np.int64)[int(domain.missing) :]
-            found[name] = domain.values.filter(pa.array(rows > 0)), rows[rows > 0]
-    return found
+            values[name] = domain.values.filter(pa.array(rows > 0)), rows[rows > 0]
+    return values
 
 
 def _columns_that_may_point(source: Source) -> Iterator[str]:
-    """Yield the columns whose values may be texts or numbers of people: dates and measurements are not."""
+    """Yield the columns that may contain identifying values: texts and whole numbers."""
     types = source.arrow
     for name, kind in source.kinds.items():
         own = types.field(name).type

@@ -35,17 +35,17 @@ class IndividualRisk(AsJson):
 
     @property
     def mean(self) -> float:
-        """Return the global risk: the mean of everybody's risk."""
+        """Return the global risk: the mean of all individual risks."""
         return self.expected / self.people if self.people else 0.0
 
     @property
     def highest(self) -> float:
-        """Return the highest risk of anybody."""
+        """Return the highest individual risk."""
         return float(self.risks.max(initial=0.0))
 
 
 def individual_risk(classes: Classes, weights: Codes) -> IndividualRisk:
-    """Return the risk of each class, whose people represent `weights` people of the population, and of all together.
+    """Return the individual risk of each class and overall; `weights` are the represented people of the population.
 
     >>> found = individual_risk(Classes(np.array([2, 1])), np.array([360.0, 215.0]))
     >>> found.risks.round(4).tolist(), round(found.expected, 4)
@@ -84,6 +84,7 @@ def risks_of_counts(counts: Codes, weights: Codes | Floats) -> Codes:
 
 
 def _single(p: Floats, q: Floats) -> Floats:
+    """Return the risk of classes with one member."""
     return p * np.where(q > 0, _logarithm(p, q) / np.where(q > 0, q, 1.0), 1.0)
 
 
@@ -105,7 +106,7 @@ def _logarithm(p: Floats, q: Floats) -> Codes:
 
 
 def household_risks(classes: Classes, risks: Codes, *, key: Key) -> Codes:
-    """Return the risk that anybody of a household is found: 1 - Π(1 - r) over its people, in the order of households.
+    """Return the risk of each household that one of its people is found: 1 - Π(1 - r).
 
     `key` is a column that tells households apart, counted inside each class; where people are counted, the key of
     people and that column. A person in several classes has the highest risk of them.
@@ -184,10 +185,11 @@ def _weights(domain: Domain) -> Codes:
 
 
 def _require_one_each(people: Codes, column: str) -> None:
+    """Raise if a person has several survey weights."""
     several = int((np.bincount(people) > 1).sum())
     if several:
         raise InputError(
-            f"everybody must have one weight of {column!r}; {several:,} people have several",
+            f"each person must have one weight in {column!r}; {several:,} people have several",
             hint="give each person's rows the same weight, or measure rows: leave the person column out",
             column=column,
         )

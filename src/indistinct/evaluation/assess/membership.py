@@ -197,8 +197,8 @@ def _covers(slices: Sequence[Slice]) -> tuple[Cover, ...]:
     for each in slices:
         column = each.codes[KNOWN]
         buckets, size = np.searchsorted(names, each.units), int(column.max()) + 1 if len(column) else 1
-        held, codes = np.divmod(distinct(buckets * size + column.astype(np.int64)), size)
-        covers.append(cover_of_codes(np.searchsorted(held, np.arange(len(names) + 1)), codes))
+        owners, codes = np.divmod(distinct(buckets * size + column.astype(np.int64)), size)
+        covers.append(cover_of_codes(np.searchsorted(owners, np.arange(len(names) + 1)), codes))
     return tuple(covers)
 
 
@@ -215,6 +215,7 @@ def _require_codes(slices: Sequence[Slice]) -> None:
 
 
 def _index(covers: Sequence[Cover]) -> _Index:
+    """Index classes by the codes of the most selective column."""
     sizes = np.array([int(cover.high.max(initial=-1)) + 1 for cover in covers])
     lengths = np.array([int(cover.lengths.sum()) for cover in covers])
     shared = lengths / np.maximum(sizes, 1)
@@ -222,12 +223,12 @@ def _index(covers: Sequence[Cover]) -> _Index:
     first = int(np.argmin(np.where(lengths <= max(MAX_LISTED, lengths.min()), shared, np.inf)))
     order = np.array(sorted(range(len(covers)), key=lambda j: (j != first, shared[j])))
     owners, codes = covers[first].written_out()
-    held = owners[np.argsort(codes, kind="stable")].astype(np.int64)
-    return _Index(tuple(covers), sizes, order, starts_of(np.bincount(codes, minlength=int(sizes[first]))), held)
+    buckets = owners[np.argsort(codes, kind="stable")].astype(np.int64)
+    return _Index(tuple(covers), sizes, order, starts_of(np.bincount(codes, minlength=int(sizes[first]))), buckets)
 
 
 def _distinct(originals: Codes, index: _Index) -> Codes:
-    """Return the distinct rows of a matrix of codes, all of which some column has."""
+    """Return the distinct rows of a matrix of codes, without rows that have an unknown code."""
     columns = len(index.sizes)
     if originals.ndim != 2 or originals.shape[1] != columns:
         raise ParameterError(f"originals must be a matrix with a row for each tuple and {columns} columns")
@@ -246,11 +247,11 @@ def _matching(tuples: Codes, index: _Index) -> Codes:
     before = starts_of([len(cover.low) for cover in covers])
     runs = np.stack([cover.indptr + start for cover, start in zip(covers, before, strict=False)])
     low, high = (np.concatenate([getattr(cover, end) for cover in covers]) for end in ("low", "high"))
-    found = np.zeros(len(tuples), dtype=np.int64)
+    counts = np.zeros(len(tuples), dtype=np.int64)
     lists = (index.holder_starts, index.holders)
-    kernels.count_matching(np.ascontiguousarray(arranged[rows]), *lists, runs, low, high, found)
-    matching = np.empty_like(found)
-    matching[rows] = found
+    kernels.count_matching(np.ascontiguousarray(arranged[rows]), *lists, runs, low, high, counts)
+    matching = np.empty_like(counts)
+    matching[rows] = counts
     return matching
 
 
@@ -285,8 +286,8 @@ def _products(index: _Index) -> Codes:
     for cover, size in zip(index.covers, index.sizes, strict=True):
         value_starts, (_, values) = starts_of(cover.lengths), cover.written_out()
         if span * int(size) > WORDS:
-            found, ranks = distinct_with_places(words)
-            words, span = ranks.astype(np.uint64), len(found)
+            products, ranks = distinct_with_places(words)
+            words, span = ranks.astype(np.uint64), len(products)
         lengths = np.diff(starts) * np.diff(value_starts)
         out = np.empty(int(lengths.sum()), dtype=np.uint64)
         kernels.extend_products(words, starts, values.astype(np.uint64), value_starts, np.uint64(size), out)
@@ -311,8 +312,8 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     """
     words, _ = pack(list(np.concatenate([tuples, draws]).T), [int(size) for size in index.sizes])
     fakes = draws[~np.isin(words[len(tuples) :], words[: len(tuples)])]
-    found = _matching(fakes, index)
-    shares, originals = 1.0 / found, len(matching)
+    matches = _matching(fakes, index)
+    shares, originals = 1.0 / matches, len(matching)
     most = max(total - float(matching.sum()), 0.0)
     fake = most * float(shares.mean()) if len(shares) else 0.0
     error = DEVIATIONS * most * float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else most
@@ -328,7 +329,7 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
         exact=False,
         interval=(originals + low, originals + high),
         matching_original=_histogram(matching),
-        matching_fake=_histogram(found, shares * (most / max(len(shares), 1))),
+        matching_fake=_histogram(matches, shares * (most / max(len(shares), 1))),
         unique_original=int((matching == 1).sum()),
         mean_matching_original=float(matching.mean()) if originals else 0.0,
         mean_matching_fake=float(len(shares) / shares.sum()) if len(shares) else 0.0,
@@ -353,7 +354,7 @@ def membership_of(
     seed: int | None = None,
     **known: Unpack[Knowledge],
 ) -> Membership:
-    """Return how well a release hides who is in it: how many candidates it allows, and how many of them are fake.
+    """Measure membership disclosure: how many original tuples a release allows, and how many of them are fake.
 
     A candidate is a combination of quasi-identifier values that is possible under the release: one that the published
     values of a class cover, read with their `hierarchies`. Fake candidates are not in the original; the more of them,
@@ -402,16 +403,17 @@ def membership_of(
     opened = describe_release(published, schema, **known)
     if opened.memory is not None:
         limit = min(limit, int(FOR_TUPLES * bytes_of(opened.memory) / TUPLE))
-    shown, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
-    return membership_by_covers(shown, originals, limit=limit, samples=samples, seed=seed)
+    rows, originals = _READERS[opened.structure.unit](opened, quasi_only, limit)
+    return membership_by_covers(rows, originals, limit=limit, samples=samples, seed=seed)
 
 
 def membership_by_kind(opened: Published) -> dict[str, Membership]:
-    """Return how well a release hides who is in it for each kind of tuples that an attacker may know."""
+    """Measure membership disclosure for each kind of tuple that an attacker may know."""
     return {kind: membership_of(opened, quasi_only=alone) for kind, alone in KINDS[opened.structure.unit].items()}
 
 
 def _buckets(opened: Published, quasi_only: bool, limit: int) -> tuple[tuple[Cover, ...], Codes]:
+    """Return the values that each bucket shows by column, and the original rows."""
     schema, structure = opened.schema, opened.structure
     engine, whole = open_source(opened.require_original("membership_of"), memory=opened.memory)
     require_original(structure, whole.columns)
@@ -444,10 +446,10 @@ def _classes(opened: Published, _quasi_only: bool, _limit: int) -> tuple[tuple[C
         return (nothing,) * len(counted.domains), np.full_like(counted.frequencies.vectors, -1)
     columns = columns_of(counted.domains, hierarchies)
     names = [name for each in columns for name in output_names(source.columns, each.name, schema)]
-    found = opened.groups(tuple(names))
+    groups = opened.groups(tuple(names))
     if source.in_memory is None and opened.memory is not None:
-        _require_room(len(found.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
-    covers = cover_of(found.table, columns, schema=schema)
+        _require_room(len(groups.counts), len(counted.frequencies), len(columns), bytes_of(opened.memory))
+    covers = cover_of(groups.table, columns, schema=schema)
     return covers, counted.frequencies.vectors
 
 
@@ -509,6 +511,7 @@ def matching_chart(membership: Membership, *, matched: str) -> "alt.LayerChart":
 
 
 def _notes(membership: Membership, matched: tuple[str, str], kind: str) -> list[str]:
+    """Return the lines on membership disclosure for one kind of tuple."""
     one, many = matched
     candidates = f"{_short(membership.candidates)} candidates"
     if not membership.exact:

@@ -13,6 +13,7 @@ import numpy as np
 
 from indistinct.errors import InputError, ParameterError
 from indistinct.evaluation.assess.assessed_tables import AssessedTable
+from indistinct.figures import plural
 from indistinct.frequencies.count import Counted
 from indistinct.frequencies.population import require_population
 from indistinct.frequencies.slices import together
@@ -39,19 +40,19 @@ class KnownPopulation:
         """
         if self.counted is None or not table.labeled or not table.evidence.rows:
             return None
-        found = look_alikes(
+        matches = look_alikes(
             table.evidence.counted,
             self.counted,
             table.schema,
             published=table.published,
             hierarchies=hierarchies,
         )
-        require_population(table.classes.members, found)
-        return found
+        require_population(table.classes.members, matches)
+        return matches
 
 
 def check_known(population: Any, size: Any, fraction: Any) -> None:
-    """Raise unless at most one of the three says what lies beyond the table, and says it well."""
+    """Raise unless at most one description of the population is given, and it is valid."""
     given = {"population": population, "population_size": size, "sampling_fraction": fraction}
     named = [name for name, value in given.items() if value is not None]
     if len(named) > 1:
@@ -82,7 +83,7 @@ def known_population(
     hierarchies: Mapping[str, Hierarchy],
     reading: Callable[[Sequence[str]], Reading],
 ) -> KnownPopulation:
-    """Return what is known of the population of a sample, which is the original where that is known.
+    """Return the population of a sample: counted, or known by its size only.
 
     `reading` says how some columns of a file are read.
     """
@@ -130,19 +131,20 @@ def look_alikes(
 
     A table that is not `published` may still show labels, where the population does not know its texts as values.
     """
-    found = None
+    matches = None
     if not published and tuple(counted.frequencies.names) == tuple(schema.quasi):
-        found = _by_value(counted, population)
-    if found is not None:
-        return found
+        matches = _by_value(counted, population)
+    if matches is not None:
+        return matches
     try:
         return people_by_label(population, counted, schema, hierarchies=hierarchies).counts
     except InputError as error:
         if published or "column" not in error.details:
             raise
         raise InputError(
-            f"the population does not contain the table: column {error.details['column']!r} has {len(error.values)} "
-            "distinct value(s) that are neither values of the population, nor labels that cover some",
+            f"the population does not contain the table: column {error.details['column']!r} has "
+            f"{plural(len(error.values), 'distinct value')} that neither are in the "
+            "population nor cover values of it",
             hint="give a population with everybody in the table, read and written in the same way",
             values=error.values,
             column=error.details["column"],

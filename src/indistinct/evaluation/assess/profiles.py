@@ -16,7 +16,7 @@ from indistinct.figures import percent
 from indistinct.models import AlphaK, AverageRisk, DistinctLDiversity, KAnonymity, Model, SampleUniqueness
 from indistinct.parameters import exact
 from indistinct.schema import Schema
-from indistinct.spelling import parse, spell
+from indistinct.text_form import parse, spell
 
 Attacker = Literal["prosecutor", "journalist"]
 State = Literal["passed", "failed", "not checked"]
@@ -82,7 +82,7 @@ class Profile:
 
     @property
     def limits(self) -> Iterator[tuple[str, float | Fraction, str | None]]:
-        """Yield what is limited, to what, and who says so; a threshold of one's own has no source."""
+        """Yield each limit with its value and its source; a changed value has no source."""
         own = {each.name: each.default for each in fields(self)}
         for limit in LIMITS:
             value = getattr(self, limit)
@@ -149,7 +149,7 @@ PROFILES: Mapping[str, type[Profile]] = MappingProxyType({kind.name: kind for ki
 
 
 def parse_profile(text: str) -> Profile:
-    """Return the profile that a text spells.
+    """Parse the name and parameters of a profile.
 
     >>> parse_profile("public:highest=0.05").highest
     0.05
@@ -208,7 +208,7 @@ class Gate(AsJson):
 def judge(
     profile: Profile, figures: Mapping[str, float | None], *, at_most: Mapping[str, float] | None = None
 ) -> tuple[GateLine, ...]:
-    """Return what each limit says of figures; those in which 1 is divided by a whole number are compared exactly.
+    """Compare figures with the limits of a profile; fractions of whole numbers are compared exactly.
 
     Of a figure with an upper bound in `at_most`, `figures` have the lower one. Where only the lower one keeps a limit,
     the limit is not checked, and the line has the upper one.
@@ -247,7 +247,7 @@ class AskedModels:
 
 
 def models_asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, int] | None = None) -> AskedModels:
-    """Return the models that a profile asks for, for a table with these roles.
+    """Return the models that satisfy a profile, for a table with these roles.
 
     `distinct` says how many values a column has: one that has a single value cannot be protected from being known.
 
@@ -278,7 +278,7 @@ def models_asked_by(profile: Profile, schema: Schema, *, distinct: Mapping[str, 
 
 
 def limits_in_words(profile: Profile) -> list[tuple[str, str, str]]:
-    """Return each limit of a profile in words, as a figure, and who asks for it.
+    """Return each limit of a profile in words, as a percentage, and its source.
 
     >>> limits_in_words(Internal())[0][:2]
     ('average risk of an attacker', '20 %')

@@ -49,17 +49,17 @@ def published_rows(table: AssessedTable, *, original: Source | None = None) -> R
         return RowsOfOriginal(source, table.members, (), quasi)
     if all(name in source.columns for name in person):
         return RowsOfOriginal(source, table.members, person, quasi)
-    shown = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
-    found = None if original is None else _rows_of_original(table, original, shown)
-    if found is not None:
-        return RowsOfOriginal(open_source(found)[1], table.members, person, (CLASS,))
+    names = tuple(name for name in source.columns if name not in quasi and name not in table.schema.hidden)
+    rows = None if original is None else _rows_of_original(table, original, names)
+    if rows is not None:
+        return RowsOfOriginal(open_source(rows)[1], table.members, person, (CLASS,))
     persons = table.classes.histograms[(PERSON,)]
     most = int(np.bincount(persons.codes, weights=persons.counts, minlength=1).max(initial=1))
     return RowsOfOriginal(source, table.members, (), quasi, max(most, 1))
 
 
 def published_columns(table: AssessedTable, rows: RowsOfOriginal | None) -> SingledOut | None:
-    """Return who is alone on unmodified columns and their class; None where there is no such column.
+    """Count the rows that are unique on unmodified columns and their class; None without such columns.
 
     Unmodified are columns with the role insensitive, and those without a role: neither is recoded.
     """
@@ -110,26 +110,26 @@ def _rows_of_original(table: AssessedTable, original: Source, names: Sequence[st
         return None
     class_ids = np.full(len(assignment.frequencies), -1, dtype=np.int32)
     class_ids[assignment.cells] = assignment.class_ids
-    found = class_ids[cells]
-    kept = found >= 0
-    sizes = np.bincount(found[kept], weights=groups.counts[kept], minlength=len(assignment.classes.sizes))
+    class_of_row = class_ids[cells]
+    kept = class_of_row >= 0
+    sizes = np.bincount(class_of_row[kept], weights=groups.counts[kept], minlength=len(assignment.classes.sizes))
     if not np.array_equal(sizes, assignment.classes.sizes):
         return None
     own = groups.table.select(list(dict.fromkeys((*table.schema.person, *names))))
-    return own.append_column(CLASS, pa.array(found)).filter(pa.array(kept))
+    return own.append_column(CLASS, pa.array(class_of_row)).filter(pa.array(kept))
 
 
 def _count_alone(rows: RowsOfOriginal, names: tuple[str, ...], *, with_class: bool = True) -> SingledOut:
-    """Return who is alone on columns of published rows: the one count for every role."""
+    """Count the rows of a release that are unique on some columns, whatever the columns' roles."""
     classes = rows.classes if with_class else ()
     if rows.rows_each > 1:
         return _bounds_of_people(rows, names, classes)
     request = Request((), person=rows.person, published_columns=names, class_columns=classes, published=True)
     try:
-        found = count_source(rows.source, request).singled_out
+        singled_out = count_source(rows.source, request).singled_out
     except InputError:  # a column of a type that the engine cannot count may single out any member
-        found = None
-    return found or SingledOut("people" if rows.person else "rows", rows.members, names, 0, rows.members)
+        singled_out = None
+    return singled_out or SingledOut("people" if rows.person else "rows", rows.members, names, 0, rows.members)
 
 
 def _bounds_of_people(rows: RowsOfOriginal, names: tuple[str, ...], classes: tuple[str, ...]) -> SingledOut:
@@ -188,33 +188,33 @@ def _own_values(table: AssessedTable, rows: RowsOfOriginal | None, name: str) ->
 
 
 def _in_slices(table: AssessedTable) -> SingledOut | None:
-    """Count slices of buckets: a slice shows values together, and quasi-identifiers that are not recoded count too.
+    """Count rows that are unique on slices of buckets; columns that are not recoded count too.
 
     An attacker who knows values of several slices finds the buckets that have all of them. A value that no other row
     of its bucket has may then be found, so that with several slices these rows are the upper bound.
     """
     rows, generalized = table.evidence.rows, set(table.evidence.structure.generalized)
-    found, in_bucket = [], 0
+    unique_values, in_bucket = [], 0
     for each in table.evidence.slices:
         names = [name for name in each.names if name not in table.schema.sensitive and name not in generalized]
         if names:
             classes = _join([each.codes[name] for name in each.names if name in generalized])
-            found.append(_alone_in_slice(each, names, classes, rows))
+            unique_values.append(_alone_in_slice(each, names, classes, rows))
             in_bucket += _alone_in_slice(
                 each, names, _join([each.units, *([] if classes is None else [classes])]), rows
             ).most
-    if not found:
+    if not unique_values:
         return None
-    alone = {key: count for one in found for key, count in one.by_columns.items()}
+    alone = {key: count for one in unique_values for key, count in one.by_columns.items()}
     return SingledOut(
         "rows",
         rows,
-        tuple(dict.fromkeys(name for one in found for name in one.columns)),
-        max(one.least for one in found),
-        found[0].most if len(found) == 1 else min(in_bucket, rows),
+        tuple(dict.fromkeys(name for one in unique_values for name in one.columns)),
+        max(one.least for one in unique_values),
+        unique_values[0].most if len(unique_values) == 1 else min(in_bucket, rows),
         most_telling(alone),
-        sum(one.counted for one in found),
-        sum(one.sets for one in found),
+        sum(one.counted for one in unique_values),
+        sum(one.sets for one in unique_values),
     )
 
 

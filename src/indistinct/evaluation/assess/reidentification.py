@@ -73,7 +73,7 @@ def journalist(classes: Classes, population: Codes, *, threshold: Fraction) -> R
 def expected_journalist(
     classes: Classes, fraction: float, *, unique_share: float, threshold: Fraction
 ) -> Reidentification:
-    """Return what a journalist's risk is expected to be if the table is a random sample of the population.
+    """Return the expected journalist risk if the table is a random sample of the population.
 
     `unique_share` is the estimated share of the population that is unique in it.
     """
@@ -91,7 +91,7 @@ def marketer(classes: Classes, population: Codes) -> float:
 
 
 def expected_marketer(classes: Classes, fraction: float, *, unique_share: float) -> float:
-    """Return what a marketer's risk is expected to be if the table is a random sample of the population."""
+    """Return the expected marketer risk if the table is a random sample of the population."""
     return mean_over_members(classes, expected_reciprocals(classes.members, fraction, unique_share=unique_share))
 
 
@@ -117,7 +117,7 @@ def class_sizes(classes: Classes) -> ClassSizes:
 
 
 def uniques(classes: Classes) -> int:
-    """Return how many members are alone in a class."""
+    """Count the members in classes of size one."""
     if (PERSON,) not in classes.histograms:
         return int((classes.sizes == 1).sum())
     return classes.members_of(classes.members == 1)
@@ -142,7 +142,7 @@ def mean_over_members(classes: Classes, risks: Codes | Floats) -> float:
 
 
 def expected_reciprocals(sizes: Codes, fraction: float, *, unique_share: float = 0.0) -> Codes:
-    """Return the expected 1/F of classes of which a sample has f members, if each was drawn with the same probability.
+    """Return the expected 1/F of classes with f members in a sample drawn with equal probabilities.
 
     That is the individual risk under equal weights, which knows nothing of how many are unique in the population. Of n
     members s are alone, and n·U of them are expected to be unique there, with U the `unique_share`. So the risk of

@@ -57,13 +57,13 @@ class SpecialUniques:
 
         `mean_score` is the mean over special uniques, and not over all cells.
         """
-        found = self.uniques > 0
+        present = self.uniques > 0
         return {
             "size": self.size,
             "special_uniques": self.special,
             "by_smallest": {str(s): int((self.smallest == s).sum()) for s in range(1, self.size + 1)},
             "highest_score": float(self.scores.max(initial=0)),
-            "mean_score": float(self.scores[found].mean()) if found.any() else 0.0,
+            "mean_score": float(self.scores[present].mean()) if present.any() else 0.0,
             "highest_dis_suda": float(self.disclosure.max(initial=0)),
             "contributions": dict(self.contributions),
         }
@@ -89,16 +89,16 @@ def special_uniques(
     scores = np.zeros(cells)
     uniques, smallest = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.int64)
     levels = [np.zeros(int(column.max(initial=-1)) + 1) for column in vectors.T]
-    for found in unique_sets(vectors, owners, size=size, progress=progress):
-        if not len(found.minimal):
+    for unique_set in unique_sets(vectors, owners, size=size, progress=progress):
+        if not len(unique_set.minimal):
             continue
-        weight = msu_score(len(found.columns), columns=width, size=size)
-        scores[found.minimal] += weight
-        uniques[found.minimal] += 1
-        fresh = found.minimal[smallest[found.minimal] == 0]
-        smallest[fresh] = len(found.columns)  # smaller sets come first
-        for j in found.columns:
-            levels[j] += weight * np.bincount(vectors[found.minimal, j], minlength=len(levels[j]))
+        weight = msu_score(len(unique_set.columns), columns=width, size=size)
+        scores[unique_set.minimal] += weight
+        uniques[unique_set.minimal] += 1
+        fresh = unique_set.minimal[smallest[unique_set.minimal] == 0]
+        smallest[fresh] = len(unique_set.columns)  # smaller sets come first
+        for j in unique_set.columns:
+            levels[j] += weight * np.bincount(vectors[unique_set.minimal, j], minlength=len(levels[j]))
     members = frequencies.classes.members
     disclosure = dis_suda(
         scores,
@@ -111,7 +111,7 @@ def special_uniques(
 
 
 def msu_score(chosen: int, *, columns: int, size: int) -> float:
-    """Return what a minimal unique of some chosen columns adds to a score, where up to `size` columns are chosen.
+    """Return the score of a minimal unique of some chosen columns, where up to `size` columns are chosen.
 
     That is the product of `columns` - i for i from `chosen` to `size`. The last factor may not be 0, so a larger `size`
     counts as `columns` - 1; the product of no factors is 1.
@@ -123,7 +123,7 @@ def msu_score(chosen: int, *, columns: int, size: int) -> float:
 
 
 def dis_risk(*, uniques: int, pairs: int, fraction: float) -> float:
-    """Return how likely a unique match with a sample of a population is right (Skinner and Elliot 2002).
+    """Return the probability that a unique match with a sample is correct (Skinner and Elliot 2002).
 
     `uniques` cells are single people's, `pairs` cells are shared by two.
 
@@ -131,8 +131,8 @@ def dis_risk(*, uniques: int, pairs: int, fraction: float) -> float:
         0.006689
     """
     _require_fraction(fraction)
-    found = uniques * fraction
-    return found / (found + 2 * pairs * (1 - fraction)) if found else 0.0
+    expected = uniques * fraction
+    return expected / (expected + 2 * pairs * (1 - fraction)) if expected else 0.0
 
 
 def dis_suda(scores: Floats, *, columns: int, uniques: int, pairs: int, fraction: float) -> Floats:
@@ -151,6 +151,7 @@ def dis_suda(scores: Floats, *, columns: int, uniques: int, pairs: int, fraction
 
 
 def _require_fraction(fraction: float) -> None:
+    """Raise unless a sampling fraction is above 0 and at most 1."""
     if not 0 < fraction <= 1:
         raise ParameterError(
             f"the sampling fraction must be above 0 and at most 1; got {fraction:g}",

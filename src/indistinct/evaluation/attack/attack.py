@@ -167,6 +167,7 @@ def attack(
 
 
 def _one(chosen: Attack, target: Target) -> Outcome:
+    """Run one attack; raise if it does not apply to the release."""
     reason = chosen.refusal(target)
     if reason is not None:
         raise ParameterError(f"{chosen.name} does not apply to this release: {reason}", hint=_give(chosen, target))
@@ -289,6 +290,7 @@ def _until(end: float, progress: Progress | None, start: float, share: float) ->
 
 
 def _give(attack: Attack, target: Target) -> str | None:
+    """Return the hint with the inputs that an attack lacks."""
     missing = [part for part in attack.needs if getattr(target, part) is None]
     return f"give {' and '.join(f'{part}=… (--{part})' for part in missing)}" if missing else None
 
@@ -343,6 +345,7 @@ def _require_in_memory(published: Published) -> None:
 
 
 def _target(published: Published) -> Target:
+    """Describe a release as the target of attacks."""
     if published.release is None:  # a release of ours in which everything is suppressed may have no rows
         require_rows(published.main.rows)
     return Target(

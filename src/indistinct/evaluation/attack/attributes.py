@@ -14,13 +14,13 @@ from indistinct.errors import InputError, ParameterError
 from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.evaluation.attack.crowd import Crowd, control_crowd, domain_of, draw_people, original_crowd, unit_of
 from indistinct.evaluation.attack.matching import Belief, belief, groups_of, matches_of, prior_belief
-from indistinct.figures import percent
+from indistinct.figures import percent, plural
 from indistinct.hierarchy.taxonomy import Taxonomy
 from indistinct.machine.arrays import Codes, Floats, Mask
 from indistinct.models.arithmetic import per_class
 from indistinct.parameters import Number, Parameter, Whole
-from indistinct.spelling import arguments_of
 from indistinct.tables.domain import Domain
+from indistinct.text_form import arguments_of
 
 # Shares are sums of fractions: what differs by less is equal.
 TOLERANCE = 1e-9
@@ -59,11 +59,11 @@ class AttributeAttack(Attack):
 
     @abstractmethod
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
-        """Return of which rows the attacker learns enough, given each row's own value."""
+        """Mark the rows whose sensitive value the attacker learns, given each row's own value."""
 
     @abstractmethod
     def claim(self) -> str:
-        """Return what is learnt, as in `an attacker who knows their quasi-identifiers … of 3 people`."""
+        """Return what the attacker learns, as the middle of the sentence that reports the outcome."""
 
     @property
     @abstractmethod
@@ -72,8 +72,8 @@ class AttributeAttack(Attack):
 
     def columns(self, target: Target) -> tuple[str, ...]:
         """Return the sensitive columns that are attacked."""
-        shown = {name for source in target.published.sources.values() for name in source.columns}
-        present = tuple(name for name in target.schema.sensitive if name in shown)
+        published = {name for source in target.published.sources.values() for name in source.columns}
+        present = tuple(name for name in target.schema.sensitive if name in published)
         if self.column is not None and self.column not in present:
             raise ParameterError(f"{self.name} needs a sensitive column of the release; {self.column!r} is none")
         return present if self.column is None else (self.column,)
@@ -106,7 +106,7 @@ class AttributeAttack(Attack):
     def _attack_columns(
         self, target: Target, crowd: Crowd, names: tuple[str, ...]
     ) -> tuple[Mask, dict[str, Mask], dict[str, Mask]]:
-        """Return who is covered, of whom each column is learnt, and of whom it was clear before."""
+        """Return masks of the attacked people and, by column, of those disclosed and of those known before."""
         attacked = np.zeros(len(crowd), dtype=bool)
         learnt: dict[str, Mask] = {}
         before: dict[str, Mask] = {}
@@ -129,6 +129,7 @@ class AttributeAttack(Attack):
 
     @staticmethod
     def _column(target: Target, name: str) -> SensitiveColumn:
+        """Return the domain and hierarchy of a sensitive column."""
         domain = domain_of(target, name)
         hierarchy = target.hierarchies.get(name)
         return SensitiveColumn(domain, None if hierarchy is None else hierarchy.bind(domain))
@@ -150,12 +151,12 @@ class BackgroundKnowledge(AttributeAttack):
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
-        """Return where the own value has the share, once the most frequent other values are ruled out."""
+        """Mark rows whose own value has the share after the most frequent other values are excluded."""
         return own_share_without(known, own, self.excluded) >= self.share - TOLERANCE
 
     def claim(self) -> str:
-        """Return what is learnt."""
-        return f"and can rule {self.excluded} other value(s) out {share_told(self.share)}"
+        """Return what the attacker learns, in words."""
+        return f"and can rule {plural(self.excluded, 'other value')} out {share_told(self.share)}"
 
     @property
     def defence(self) -> str:
@@ -183,7 +184,7 @@ def own_share_without(known: Belief, own: Codes, excluded: int) -> Codes:
 
 
 def share_told(share: float) -> str:
-    """Return how sure an attacker is, in words."""
+    """Return the confidence of an attacker in words."""
     return f"learns {'for certain' if share == 1 else f'with a confidence of {percent(share)}'} the sensitive value"
 
 
@@ -200,11 +201,11 @@ class Homogeneity(AttributeAttack):
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
-        """Return where the own value has the share."""
+        """Mark rows whose own value has the share."""
         return known.own_shares(own) >= self.share - TOLERANCE
 
     def claim(self) -> str:
-        """Return what is learnt."""
+        """Return what the attacker learns, in words."""
         return share_told(self.share)
 
     @property
@@ -235,11 +236,11 @@ class Skewness(AttributeAttack):
     sensitive: Annotated[str, ATTACKED_COLUMN] = ""
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
-        """Return where the own value is so much more likely than before."""
+        """Mark rows whose own value is more likely than before by the gain."""
         return (own >= 0) & (known.own_shares(own) - known.prior[own] >= self.gain - TOLERANCE)
 
     def claim(self) -> str:
-        """Return what is learnt."""
+        """Return what the attacker learns, in words."""
         return (
             f"rightly finds a share that is {percent(self.gain)} or more above that of the whole release, for the value"
         )
@@ -285,11 +286,12 @@ class Similarity(AttributeAttack):
         return reason
 
     def _compares(self, target: Target, name: str) -> bool:
+        """Return whether values of a column can be similar: they are ordered, or have a hierarchy."""
         column = self._column(target, name)
         return column.domain.ordered if column.taxonomy is None else column.taxonomy.height > 1
 
     def learns(self, known: Belief, own: Codes, column: SensitiveColumn) -> Mask:
-        """Return where all possible values, the own one among them, are alike."""
+        """Mark rows whose possible values, including their own, are all similar."""
         if column.taxonomy is not None:
             level = min(self.level, column.taxonomy.height - 1)
             most = 0.0
@@ -301,7 +303,7 @@ class Similarity(AttributeAttack):
         return (high - low <= most)[known.vector_of_row] & (known.entries_of(own) >= 0)
 
     def claim(self) -> str:
-        """Return what is learnt."""
+        """Return what the attacker learns, in words."""
         return "learns the kind of value, or nearly the number,"
 
     @property

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import NO_BUDGET, Budget
 from indistinct.document.blocks import (
     ABSENT,
     Block,
@@ -36,6 +35,7 @@ from indistinct.parameters import WithDocumentedParameters, check_parameters
 from indistinct.release.opening import OpenedTables
 from indistinct.release.sources import Source
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget
 
 # Deviations within which a normal estimate lies in 95 % of cases.
 DEVIATIONS = 1.959963984540054
@@ -113,7 +113,7 @@ class Target:
         return units_of(self.published.structure.form)
 
     def once(self, name: Hashable, compute: Callable[[], Value]) -> Value:
-        """Return what was computed under a name, computing it when it is first asked for."""
+        """Compute a value on the first call and return the stored one afterwards."""
         if name not in self.learned:
             self.learned[name] = compute()
         value: Value = self.learned[name]
@@ -141,10 +141,10 @@ BEYOND_CHANCE = (
 )
 
 
-def outcome_blocks(found: JsonValues) -> list[Block]:
-    """Return what attacks achieve, as a table and in sentences; `found` has the `outcomes` as JSON values."""
-    outcomes = found.at("outcomes")
-    rows: list[tuple[Cell, ...]] = [_outcome_row(found, index) for index in range(len(outcomes))]
+def outcome_blocks(values: JsonValues) -> list[Block]:
+    """Return the outcomes of attacks as a table and sentences; `values` has them as JSON values."""
+    outcomes = values.at("outcomes")
+    rows: list[tuple[Cell, ...]] = [_outcome_row(values, index) for index in range(len(outcomes))]
     headings = (
         "attack",
         "beats chance",
@@ -157,31 +157,33 @@ def outcome_blocks(found: JsonValues) -> list[Block]:
     )
     caption = "What attacks achieve, with a confidence of 95 %"
     table = grid(caption, headings, rows, right=headings[2:7])
-    none = "No attack was through in time." if found.at("left_out") else "No attack was tried."
+    none = "No attack was through in time." if values.at("left_out") else "No attack was tried."
     blocks: list[Block] = [table, Paragraph(BEYOND_CHANCE)] if rows else [Notice(none)]
-    if found.at("sample"):
+    if values.at("sample"):
         blocks.append(
             Paragraph(
-                f"Attacked were {number(found.at('sample'))} rows of the original, drawn at random; intervals allow "
+                f"Attacked were {number(values.at('sample'))} rows of the original, drawn at random; intervals allow "
                 "for that. `indistinct attack all` attacks every row, which takes its time."
             )
         )
     blocks += listing(map(_outcome_sentence, outcomes))
-    refused = tuple(f"{name}: {reason}" for name, reason in (found.at("refused") or {}).items())
+    refused = tuple(f"{name}: {reason}" for name, reason in (values.at("refused") or {}).items())
     if refused:
         blocks += [Paragraph("Attacks that do not apply:"), Listing(refused)]
-    if found.at("left_out"):
-        blocks.append(Notice(f"Left out for lack of time (--seconds): {', '.join(found.at('left_out'))}.", "warning"))
+    if values.at("left_out"):
+        blocks.append(Notice(f"Left out for lack of time (--seconds): {', '.join(values.at('left_out'))}.", "warning"))
     return blocks
 
 
-def _outcome_row(found: JsonValues, index: int) -> tuple[Cell, ...]:
-    def figure(key: str, words: Words = percent, absent: str = ABSENT) -> Cell:
-        return found.figure("outcomes", index, key, words=words, absent=absent)
+def _outcome_row(values: JsonValues, index: int) -> tuple[Cell, ...]:
+    """Return the row of one attack for the table of outcomes."""
 
-    attempts = found.at("outcomes", index, "attempts")
+    def figure(key: str, words: Words = percent, absent: str = ABSENT) -> Cell:
+        return values.figure("outcomes", index, key, words=words, absent=absent)
+
+    attempts = values.at("outcomes", index, "attempts")
     return (
-        str(found.at("outcomes", index, "attack")),
+        str(values.at("outcomes", index, "attack")),
         figure("succeeds", lambda value: "YES" if value else "no"),
         figure("successes", lambda value: f"{number(round(value, 1))} of {short(attempts)}"),
         figure("successes", lambda value: percent(value / attempts) if attempts else ABSENT),
@@ -224,7 +226,7 @@ class Outcome(Result):
 
     @property
     def risk(self) -> float:
-        """Return the residual risk: what succeeds beyond the control, as a share of what could; at least 0.
+        """Return the residual risk: successes above the control rate, as a share of the possible ones; at least 0.
 
         Without a control it is the share of successes.
         """
@@ -326,7 +328,7 @@ class Attack(WithDocumentedParameters, ABC):
 
     @abstractmethod
     def run(self, target: Target) -> Outcome:
-        """Return what the attack achieves; raise `InputError` where tables do not fit each other."""
+        """Run the attack; raise `InputError` if the tables do not match."""
 
 
 NO_CONTROL = "no control was given, so it is unknown how often this holds for people outside the release"
@@ -343,12 +345,14 @@ def share_of(tally: Tally, unit: str) -> str:
     if not tally.attempts:
         return f"none, since the release shows no {unit} that could be attacked"
     low, high = wilson(tally.successes, tally.attempts)
-    shown = number(round(tally.successes, 2))
-    return f"{shown} of {tally.attempts:,} {unit} ({percent(tally.share)}, between {percent(low)} and {percent(high)})"
+    successes = number(round(tally.successes, 2))
+    return (
+        f"{successes} of {tally.attempts:,} {unit} ({percent(tally.share)}, between {percent(low)} and {percent(high)})"
+    )
 
 
 def against(control: Tally | None, what: str = "outside the release it would seem so") -> str:
-    """Return what the control says."""
+    """Describe the result of the control in words."""
     if control is None:
         return NO_CONTROL
     return f"{what} for {number(round(control.successes, 2))} of {control.attempts:,} ({percent(control.share)})"

@@ -53,10 +53,10 @@ class CombinatorialRefinement(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Return how many generalized cells come back finer than they were published."""
-        shown = shown_classes(target)
-        k = self.k or (target.model.smallest if target.model is not None else int(shown.classes.sizes.min(initial=1)))
-        claims, impossible = refine_classes(shown, k=k, progress=target.progress)
-        judged = judge(shown, claims, whole=True, progress=target.progress)
+        classes = shown_classes(target)
+        k = self.k or (target.model.smallest if target.model is not None else int(classes.classes.sizes.min(initial=1)))
+        claims, impossible = refine_classes(classes, k=k, progress=target.progress)
+        judged = judge(classes, claims, whole=True, progress=target.progress)
         outcome = judged.outcome(
             self.name,
             why=f"fewer than {k} rows may be left in each finer cell, or they would have been published there",
@@ -72,20 +72,20 @@ class CombinatorialRefinement(Attack):
         )
 
 
-def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
-    """Return what follows for each column, and for how many classes and columns the constraints cannot hold.
+def refine_classes(classes: ShownClasses, *, k: int, progress: Progress | None = None) -> tuple[list[Claims], int]:
+    """Return the claims for each column, and the number of classes and columns with contradictory constraints.
 
     Such a contradiction shows that the release was made in another way; nothing is claimed there.
     """
     claims, impossible = [], 0
-    for j, column in enumerate(shown.columns):
+    for j, column in enumerate(classes.columns):
         named: list[tuple[int, int, int, int, float]] = []
         known: dict[tuple[Node, frozenset[Node]], list[tuple[int, int]]] = {}
-        for class_id, node, taken in [] if column.taxonomy is None else _earlier(shown, j):
+        for class_id, node, taken in [] if column.taxonomy is None else _earlier(classes, j):
             assert column.taxonomy is not None  # noqa: S101
             if (node, taken) not in known:
                 known[node, taken] = parts_left(column.taxonomy, node, taken)
-            parts, size = known[node, taken], int(shown.classes.sizes[class_id])
+            parts, size = known[node, taken], int(classes.classes.sizes[class_id])
             least = size - (k - 1) * (len(parts) - 1)
             if len(parts) < 2 or least > k - 1:
                 impossible += 1
@@ -93,20 +93,20 @@ def refine_classes(shown: ShownClasses, *, k: int, progress: Progress | None = N
                 named += [(class_id, level, part, least, 1 / len(parts)) for level, part in parts]
         claims.append(_as_claims(j, named))
         if progress is not None:
-            progress((j + 1) / len(shown.columns))
+            progress((j + 1) / len(classes.columns))
     return claims, impossible
 
 
-def _earlier(shown: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset[Node]]]:
-    """Yield each generalized class with its node, and the finer nodes of classes that differ in this column alone."""
-    values, alike = shown.classes.values, defaultdict(list)
+def _earlier(classes: ShownClasses, j: int) -> Iterator[tuple[int, Node, frozenset[Node]]]:
+    """Yield each generalized class with its node, and the finer nodes of classes equal in all other columns."""
+    values, alike = classes.classes.values, defaultdict(list)
     others = list(map(tuple, np.delete(values, j, axis=1).tolist()))
-    known = shown.nodes(j)
+    known = classes.nodes(j)
     nodes = [known[value] for value in values[:, j].tolist()]
     for other, node in zip(others, nodes, strict=True):
         if node is not None:
             alike[other].append(node)
-    for class_id in np.flatnonzero(shown.coarse(j)).tolist():
+    for class_id in np.flatnonzero(classes.coarse(j)).tolist():
         node = nodes[class_id]
         if node is not None:
             yield class_id, node, frozenset(each for each in alike[others[class_id]] if each.level < node.level)
@@ -133,6 +133,7 @@ def _finest(below: Codes, level: int, part: int) -> tuple[int, int]:
 
 
 def _as_claims(j: int, named: list[tuple[int, int, int, int, float]]) -> Claims:
+    """Convert named parts of classes to claims on a column."""
     if not named:
         return Claims.none(j)
     *whole, chance = zip(*named, strict=True)

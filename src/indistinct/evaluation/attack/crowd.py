@@ -70,6 +70,7 @@ def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
 
 
 def _column(target: Target, name: str) -> QuasiColumn:
+    """Return a quasi-identifier over the values of all known tables."""
     hierarchy = target.hierarchies.get(name)
     order = declared_order(hierarchy)
     original = table_of(target.original, "the original")
@@ -123,6 +124,7 @@ def original_crowd(target: Target) -> Crowd:
 
 
 def _original_crowd(target: Target) -> Crowd:
+    """Return the people of the original, or the sample of them to attack."""
     crowd = crowd_of(target, target.original, "the original")
     published = target.published.main.rows
     if published > len(crowd):
@@ -209,7 +211,7 @@ def translate_column(table: pa.Table, name: str, domain: Domain) -> Codes:
 
 
 def encode_values(table: pa.Table, name: str) -> Encoded:
-    """Return a column in codes of its own; numbers that are none count as missing."""
+    """Encode a column by itself; NaN and infinities count as missing."""
     column = table[name]
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
@@ -217,7 +219,7 @@ def encode_values(table: pa.Table, name: str) -> Encoded:
 
 
 def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
-    """Return whom each row is about, in numbers: people where columns tell them apart, else the row itself."""
+    """Number the person of each row; without person columns each row is a person."""
     if not names or any(name not in table.column_names for name in names):
         return np.arange(table.num_rows)
     columns = [encode_values(table, name) for name in names]
@@ -225,7 +227,7 @@ def persons_in(table: pa.Table, names: Sequence[str]) -> Codes:
 
 
 def draw_people(crowd: Crowd, target: Target, *, most: int | None = None) -> Crowd:
-    """Return everybody, or of very many rows those of people drawn by chance; about `most` rows at most."""
+    """Return all people, or a random sample of about `most` rows."""
     most = MAX_ROWS if most is None else most
     if len(crowd) <= most:
         return crowd
@@ -237,7 +239,7 @@ def draw_people(crowd: Crowd, target: Target, *, most: int | None = None) -> Cro
 
 
 def unit_of(target: Target) -> str:
-    """Return what an attack counts, in sentences."""
+    """Return the unit that an attack counts: people or rows."""
     return "people" if target.schema.person else "rows"
 
 
@@ -257,7 +259,7 @@ class Register:
 
 
 def register_of(target: Target, *, errors: float) -> Register:
-    """Return the external table, or a register of everybody in the original; a share of its cells gets errors."""
+    """Return the attacker's register: the external table, or one simulated from the original with errors."""
     original = original_crowd(target)
     if target.external is None:
         some = draw_people(original, target)
@@ -269,7 +271,7 @@ def register_of(target: Target, *, errors: float) -> Register:
 
 
 def with_errors(crowd: Crowd, target: Target, errors: float) -> Crowd:
-    """Return a crowd in which a share of the cells shows another value of the column, by chance."""
+    """Replace a random share of the cells by other values of their columns."""
     if not errors:
         return crowd
     chance = np.random.default_rng(target.seed)
@@ -300,8 +302,8 @@ def _texts(mine: pa.Table, theirs: pa.Table, name: str) -> tuple[Codes, Codes]:
     if one.domain.kind is other.domain.kind:
         codes = one.domain.translate(other.domain)
     else:
-        places = {text: code for code, text in enumerate(other.domain.texts())}
-        codes = np.array([places.get(text, -1) for text in one.domain.texts()], dtype=np.int64)
+        index_of = {text: code for code, text in enumerate(other.domain.texts())}
+        codes = np.array([index_of.get(text, -1) for text in one.domain.texts()], dtype=np.int64)
     return codes[one.codes], other.codes.astype(np.int64)
 
 

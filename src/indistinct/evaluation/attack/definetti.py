@@ -55,7 +55,7 @@ class DeFinetti(Attack):
     ] = None
 
     def refusal(self, target: Target) -> str | None:
-        """Return why the attack does not apply: it wants buckets in which values are separated from people."""
+        """Return why the attack does not apply; it needs buckets that separate sensitive values from people."""
         structure, missing = target.published.structure, Attack.refusal(self, target)
         if missing is not None:
             return missing
@@ -70,6 +70,7 @@ class DeFinetti(Attack):
         return None
 
     def _column(self, target: Target) -> str:
+        """Return the sensitive column to attack."""
         return self.sensitive or target.schema.sensitive[0]
 
     def run(self, target: Target) -> Outcome:
@@ -77,18 +78,21 @@ class DeFinetti(Attack):
         evidence, column = evidence_of(target), self._column(target)
         chosen = _widest(evidence.structure.slices, column, evidence.structure.generalized)
         assert chosen is not None  # noqa: S101  (the refusal says so)
-        shown = next(each for each in evidence.slices if each.names == chosen)
+        shown_slice = next(each for each in evidence.slices if each.names == chosen)
         values = next(each for each in evidence.slices if column in each.names)
-        dealt = Dealt.of(shown, values, column, sizes=[len(evidence.known[name]) for name in shown.names])
+        dealt = Dealt.of(shown_slice, values, column, sizes=[len(evidence.known[name]) for name in shown_slice.names])
         learned = learn(dealt, rounds=self.rounds, prior=self.prior, progress=target.progress)
-        right = _right(dealt, shown, target, column=column, known=evidence.known)
+        right = _right(dealt, shown_slice, target, column=column, known=evidence.known)
         control = None
         if target.control is not None:
             rules = conditionals(dealt, learned, prior=self.prior)
-            control = _guess_control(dealt, rules, target.control, names=(*shown.names, column), known=evidence.known)
+            control = _guess_control(
+                dealt, rules, target.control, names=(*shown_slice.names, column), known=evidence.known
+            )
         return self._outcome(dealt, dealt.expected_hits(learned, right), control)
 
     def _outcome(self, dealt: "Dealt", successes: float, control: Tally | None) -> Outcome:
+        """Compare the share of correct guesses with the baselines."""
         rows = int(dealt.weights.sum())
         tally, share, majority = Tally(rows, successes), dealt.bucket_share(), dealt.majority()
         baseline = max(share, majority)
@@ -122,7 +126,7 @@ class DeFinetti(Attack):
 def _widest(
     slices: tuple[tuple[str, ...], ...], sensitive: str, generalized: tuple[str, ...]
 ) -> tuple[str, ...] | None:
-    """Return the attributes that stand together and tell most of a person, without the sensitive column."""
+    """Return the largest slice without the sensitive column."""
     apart = [names for names in slices if sensitive not in names and not set(names) & set(generalized)]
     return max(apart, key=len, default=None)
 
@@ -147,27 +151,27 @@ class Dealt:
     values: Codes
 
     @classmethod
-    def of(cls, shown: Slice, sensitive: Slice, column: str, *, sizes: list[int]) -> "Dealt":
+    def of(cls, part: Slice, sensitive: Slice, column: str, *, sizes: list[int]) -> "Dealt":
         """Pair the people of each bucket with its distinct sensitive values."""
-        codes, buckets = sensitive.codes[column], int(shown.units.max(initial=-1)) + 1
+        codes, buckets = sensitive.codes[column], int(part.units.max(initial=-1)) + 1
         width = int(codes.max(initial=0)) + 1
         grouping = group_rows([sensitive.units, codes], [buckets, width])
         owners, distinct = sensitive.units[grouping.first], codes[grouping.first]
         counts = np.bincount(grouping.group_ids(), weights=sensitive.counts)
         first = starts_of(np.bincount(owners, minlength=buckets))
-        starts = starts_of(np.diff(first)[shown.units])
+        starts = starts_of(np.diff(first)[part.units])
         if starts[-1] > MAX_PAIRS:
             raise ParameterError(
                 f"definetti would weigh {int(starts[-1]):,} pairs of people and values; {MAX_PAIRS:,} is the most",
                 hint="attack a sample of the buckets",
             )
-        people = np.repeat(np.arange(len(shown.units)), np.diff(starts))
-        entries = run_entries(first[shown.units], np.diff(starts))
+        people = np.repeat(np.arange(len(part.units)), np.diff(starts))
+        entries = run_entries(first[part.units], np.diff(starts))
         return cls(
-            tuple(shown.codes[name] for name in shown.names),
+            tuple(part.codes[name] for name in part.names),
             tuple(sizes),
-            shown.counts.astype(np.float64),
-            np.bincount(shown.units, weights=shown.counts, minlength=buckets),
+            part.counts.astype(np.float64),
+            np.bincount(part.units, weights=part.counts, minlength=buckets),
             counts,
             np.bincount(distinct, weights=counts, minlength=width),
             starts,
@@ -182,7 +186,7 @@ class Dealt:
         return share / np.add.reduceat(share, self.starts[:-1])[self.people]
 
     def fit_chances(self, chances: Floats) -> Floats:
-        """Return chances that add up to one for everybody and, in a bucket, to the number of each value."""
+        """Scale chances so that they sum to 1 per person and, per bucket, to the count of each value."""
         for _ in range(FITTING):
             mass = np.bincount(self.entries, weights=chances * self.weights[self.people], minlength=len(self.counts))
             chances = chances * (self.counts / np.maximum(mass, 1e-300))[self.entries]
@@ -198,7 +202,7 @@ class Dealt:
         return float((hits / ties * self.weights).sum())
 
     def bucket_share(self) -> float:
-        """Return how often a guess of the most frequent value of a bucket is right."""
+        """Return the accuracy of guessing the most frequent value of each bucket."""
         largest = np.maximum.reduceat(self.equal(), self.starts[:-1])
         return float((largest * self.weights).sum() / self.weights.sum())
 
@@ -236,7 +240,7 @@ def conditionals(dealt: Dealt, chances: Floats, *, prior: float) -> list[Codes]:
 def _guess_control(
     dealt: Dealt, rules: list[Codes], control: Source, *, names: tuple[str, ...], known: Mapping[str, Domain]
 ) -> Tally:
-    """Return how often what was learned guesses the sensitive value of people who are not in the release."""
+    """Return how often the learned rules guess the sensitive value of people outside the release."""
     table = table_of(control, "the control")
     for name in names:
         if name not in table.column_names:
@@ -252,28 +256,28 @@ def _guess_control(
     return Tally(table.num_rows, float((np.concatenate(guesses) == truth).sum()) if guesses else 0.0)
 
 
-def _right(dealt: Dealt, shown: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Floats:
-    """Return the share of the people of each pair who have its value, as far as the original tells it.
+def _right(dealt: Dealt, part: Slice, target: Target, *, column: str, known: Mapping[str, Domain]) -> Floats:
+    """Return the share of the people of each pair who have its value in the original.
 
     The original does not know buckets. Where people with equal quasi-identifiers are in several, each may be any of
     those whose sensitive value the bucket shows.
     """
-    domains = {name: known[name] for name in (*shown.names, column)}
+    domains = {name: known[name] for name in (*part.names, column)}
     try:
-        counted = count_source(target.original, Request(shown.names, ((column,),), domains=domains))
+        counted = count_source(target.original, Request(part.names, ((column,),), domains=domains))
     except UnseenValueError as error:
         raise not_contained(error.message) from None
     cells, histogram = counted.frequencies, counted.frequencies.classes.histograms[(column,)]
     joined = [np.concatenate([one, cells.vectors[:, j]]) for j, one in enumerate(dealt.features)]
     ids = group_rows(joined, list(dealt.sizes)).group_ids()
-    places = np.full(int(ids.max()) + 1, -1)
-    places[ids[len(dealt.weights) :]] = np.arange(len(cells))
-    places = places[ids[: len(dealt.weights)]]
-    if (places < 0).any():
+    positions = np.full(int(ids.max()) + 1, -1)
+    positions[ids[len(dealt.weights) :]] = np.arange(len(cells))
+    positions = positions[ids[: len(dealt.weights)]]
+    if (positions < 0).any():
         raise not_contained("it lacks combinations of values that the buckets show")
     width = len(dealt.totals)
     owned = histogram.owners() * width + histogram.codes
-    wanted = places[dealt.people] * width + dealt.values
+    wanted = positions[dealt.people] * width + dealt.values
     index = np.searchsorted(owned, wanted).clip(max=len(owned) - 1)
     counts = np.where(owned[index] == wanted, histogram.counts[index], 0).astype(np.float64)
     total = np.add.reduceat(counts, dealt.starts[:-1])

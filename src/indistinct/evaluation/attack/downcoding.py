@@ -40,9 +40,9 @@ class Downcoding(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Return how many generalized cells come back finer than they were published."""
-        shown = shown_classes(target)
-        claims = claims_of(shown, traits=None if target.algorithm is None else target.algorithm.traits)
-        judged = judge(shown, claims, whole=stays_whole(target), progress=target.progress)
+        classes = shown_classes(target)
+        claims = claims_of(classes, traits=None if target.algorithm is None else target.algorithm.traits)
+        judged = judge(classes, claims, whole=stays_whole(target), progress=target.progress)
         return judged.outcome(
             self.name,
             why="what is published is as tight as the rows of a class, so its ends, its members or both children of "
@@ -52,35 +52,35 @@ class Downcoding(Attack):
         )
 
 
-def claims_of(shown: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Claims]:
-    """Return what follows for each column, given what the algorithm declares; None leaves that to the looks."""
+def claims_of(classes: ShownClasses, *, traits: AlgorithmTraits | None) -> list[Claims]:
+    """Return the claims for each column, by the declared traits of the algorithm; None infers them."""
     claims = []
-    for j in range(len(shown.columns)):
-        if looks_tight(shown, j) if traits is None else traits.tight:
-            claims.append(_of_tight(shown, j))
+    for j in range(len(classes.columns)):
+        if looks_tight(classes, j) if traits is None else traits.tight:
+            claims.append(_of_tight(classes, j))
         else:
             minimal = traits is None or not (traits.local or traits.draws)
-            claims.append(_of_full_domain(shown, j) if minimal else Claims.none(j))
+            claims.append(_of_full_domain(classes, j) if minimal else Claims.none(j))
     return claims
 
 
-def looks_tight(shown: ShownClasses, j: int) -> bool:
+def looks_tight(classes: ShownClasses, j: int) -> bool:
     """Return whether a column looks tight: its ranges all have ends that are values, or its nodes differ in level."""
-    if any(map(has_ends_between_values, shown.classes.meanings[j])):
+    if any(map(has_ends_between_values, classes.classes.meanings[j])):
         return False
-    return not any(shown.nodes(j)) or _level(shown, j) is None
+    return not any(classes.nodes(j)) or _level(classes, j) is None
 
 
-def _level(shown: ShownClasses, j: int) -> int | None:
+def _level(classes: ShownClasses, j: int) -> int | None:
     """Return the one level on which a column is published, None if there is none."""
-    levels = {None if node is None else node.level for node in shown.nodes(j)}
+    levels = {None if node is None else node.level for node in classes.nodes(j)}
     return levels.pop() if len(levels) == 1 else None
 
 
-def _of_tight(shown: ShownClasses, j: int) -> Claims:
+def _of_tight(classes: ShownClasses, j: int) -> Claims:
     """Return the ends of ranges, the members of sets, and the children of nodes that have two."""
-    column, named = shown.columns[j], []
-    for value, meaning in enumerate(shown.classes.meanings[j]):
+    column, named = classes.columns[j], []
+    for value, meaning in enumerate(classes.classes.meanings[j]):
         match meaning:
             case Span(low, high, absent, ends):
                 codes = sorted({low, high} if low <= high and ends is None else set())
@@ -91,7 +91,7 @@ def _of_tight(shown: ShownClasses, j: int) -> Claims:
                 assert column.taxonomy is not None  # noqa: S101  (nodes come from one)
                 finer, children = split_of(column.taxonomy, level, node)
                 named += [(value, finer, child) for child in children.tolist()] if len(children) == PAIR else []
-    return _claim_rows(shown, j, named)
+    return _claim_rows(classes, j, named)
 
 
 def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
@@ -104,37 +104,40 @@ def split_of(taxonomy: Taxonomy, level: int, node: int) -> tuple[int, Codes]:
     return 0, np.unique(below[:, 0])
 
 
-def _claim_rows(shown: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
+def _claim_rows(shown_classes: ShownClasses, j: int, named: list[tuple[int, int, int]]) -> Claims:
     """Return claims of one row for every class that shows a value, given as value, level and part."""
     if not named:
         return Claims.none(j)
     values, levels, parts = (np.array(part, dtype=np.int64) for part in zip(*named, strict=True))
-    order, wide = np.argsort(values, kind="stable"), shown.coarse(j)
+    order, wide = np.argsort(values, kind="stable"), shown_classes.coarse(j)
     values, levels, parts = values[order], levels[order], parts[order]
-    shows, numbers = shown.classes.values[:, j], np.bincount(values, minlength=len(shown.classes.meanings[j]))
+    shows, numbers = (
+        shown_classes.classes.values[:, j],
+        np.bincount(values, minlength=len(shown_classes.classes.meanings[j])),
+    )
     classes = np.flatnonzero(wide & (numbers[shows] > 0))
     first = np.searchsorted(values, shows[classes])
     count = numbers[shows[classes]]
-    places = run_entries(first, count)
+    positions = run_entries(first, count)
     owners = np.repeat(classes, count)
-    sizes = np.where(levels[places] > 0, PAIR, shown.covers[j].lengths[shows[owners]])
-    return Claims(j, owners, levels[places], parts[places], np.ones(len(owners), dtype=np.int64), 1 / sizes)
+    sizes = np.where(levels[positions] > 0, PAIR, shown_classes.covers[j].lengths[shows[owners]])
+    return Claims(j, owners, levels[positions], parts[positions], np.ones(len(owners), dtype=np.int64), 1 / sizes)
 
 
-def _of_full_domain(shown: ShownClasses, j: int) -> Claims:
+def _of_full_domain(classes: ShownClasses, j: int) -> Claims:
     """Return the children of the only class that a finer level of the column can split."""
-    taxonomy, level = shown.columns[j].taxonomy, _level(shown, j)
+    taxonomy, level = classes.columns[j].taxonomy, _level(classes, j)
     if not level or taxonomy is None:
         return Claims.none(j)
     below = [
         np.unique(taxonomy.ancestors[taxonomy.ancestors[:, level] == node.node, level - 1])
-        for node in shown.nodes(j)
+        for node in classes.nodes(j)
         if node is not None
     ]
-    numbers = np.array([len(children) for children in below])[shown.classes.values[:, j]]
-    splits = np.flatnonzero((numbers > 1) & (shown.classes.sizes > 1))
+    numbers = np.array([len(children) for children in below])[classes.classes.values[:, j]]
+    splits = np.flatnonzero((numbers > 1) & (classes.classes.sizes > 1))
     if len(splits) != 1 or numbers[splits[0]] != PAIR:
         return Claims.none(j)
-    children = below[int(shown.classes.values[splits[0], j])]
+    children = below[int(classes.classes.values[splits[0], j])]
     ones = np.ones(PAIR, dtype=np.int64)
     return Claims(j, np.repeat(splits, PAIR), ones * (level - 1), children, ones, ones / PAIR)

@@ -53,6 +53,7 @@ def shown_classes(target: Target) -> ShownClasses:
 
 
 def _read(target: Target) -> ShownClasses:
+    """Read the classes of a release, and count the cells of its original."""
     schema = target.schema
     counted = count_source(target.original, Request(schema.quasi, (), target.hierarchies))
     columns = columns_of(counted.domains, {name: h for name, h in target.hierarchies.items() if name in schema.quasi})
@@ -71,41 +72,43 @@ def stays_whole(target: Target) -> bool:
     return target.algorithm is not None and not target.algorithm.traits.splits
 
 
-def settle(shown: ShownClasses, *, whole: bool, progress: Progress | None = None) -> tuple[Codes, Codes]:
-    """Return the class of each original cell (-1 if it is not certain), and the classes all of whose rows are known.
+def settle(shown_classes: ShownClasses, *, whole: bool, progress: Progress | None = None) -> tuple[Codes, Codes]:
+    """Return the class of each original cell, -1 if uncertain, and mark the classes with only known rows.
 
     Labels of a local recoding overlap. A cell belongs to a class if it fits no other that has room left, and if a class
     is as large as all cells that can still go there, they all do. `whole` says that rows with equal values stay
     together.
     """
-    cells, classes = _fitting(shown, progress)
-    rows, left = shown.cells.counts, shown.classes.sizes.astype(np.int64).copy()
-    found = np.full(len(rows), -1, dtype=np.int64)
+    cells, classes = _fitting(shown_classes, progress)
+    rows, left = shown_classes.cells.counts, shown_classes.classes.sizes.astype(np.int64).copy()
+    class_of_cell = np.full(len(rows), -1, dtype=np.int64)
     while len(cells):
         options = np.bincount(cells, minlength=len(rows))
         possible = np.bincount(classes, weights=rows[cells], minlength=len(left))
         certain = (options[cells] == 1) | (possible == left)[classes]
         if not certain.any():
             break
-        found[cells[certain]] = classes[certain]
+        class_of_cell[cells[certain]] = classes[certain]
         np.subtract.at(left, classes[certain], rows[cells[certain]])
-        open_pairs = (found[cells] < 0) & (left[classes] >= (rows[cells] if whole else 1))
+        open_pairs = (class_of_cell[cells] < 0) & (left[classes] >= (rows[cells] if whole else 1))
         cells, classes = cells[open_pairs], classes[open_pairs]
-    held = found >= 0
-    settled = np.bincount(found[held], weights=rows[held], minlength=len(left)) == shown.classes.sizes
-    return found, settled
+    assigned = class_of_cell >= 0
+    settled = (
+        np.bincount(class_of_cell[assigned], weights=rows[assigned], minlength=len(left)) == shown_classes.classes.sizes
+    )
+    return class_of_cell, settled
 
 
-def _fitting(shown: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
-    """Return all pairs of an original cell and a class whose published values cover it."""
-    values, vectors = shown.classes.values, shown.cells.vectors
+def _fitting(classes: ShownClasses, progress: Progress | None) -> tuple[Codes, Codes]:
+    """Return all pairs of an original cell and a class that covers it."""
+    values, vectors = classes.classes.values, classes.cells.vectors
     if len(vectors) * len(values) > MAX_PAIRS:
         raise InputError(
             f"{len(vectors):,} combinations of original values and {len(values):,} published ones are too many pairs",
             hint="attack a sample of the release, with the same rows of the original",
         )
-    covers = [cover.take(values[:, j]) for j, cover in enumerate(shown.covers)]
-    return pairs_of_cells(shown.cells, covers, progress=progress)
+    covers = [cover.take(values[:, j]) for j, cover in enumerate(classes.covers)]
+    return pairs_of_cells(classes.cells, covers, progress=progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,15 +134,15 @@ class Claims:
 
     def those(self, chosen: Codes) -> "Claims":
         """Return some of the claims."""
-        places = (self.classes[chosen], self.levels[chosen], self.parts[chosen])
-        return Claims(self.column, *places, self.rows[chosen], self.chance[chosen])
+        positions = (self.classes[chosen], self.levels[chosen], self.parts[chosen])
+        return Claims(self.column, *positions, self.rows[chosen], self.chance[chosen])
 
 
-def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
+def true_rows(classes: ShownClasses, claims: Claims, found: Codes) -> Codes:
     """Return how many of the claimed rows of each claim are right, given the class of every original cell."""
-    column, right = shown.columns[claims.column], np.zeros(len(claims.rows), dtype=np.int64)
-    held = found >= 0
-    codes, rows, owners = shown.cells.vectors[held, claims.column], shown.cells.counts[held], found[held]
+    column, right = classes.columns[claims.column], np.zeros(len(claims.rows), dtype=np.int64)
+    certain = found >= 0
+    codes, rows, owners = classes.cells.vectors[certain, claims.column], classes.cells.counts[certain], found[certain]
     for level in distinct(claims.levels).tolist():
         mine = claims.levels == level
         nodes = (
@@ -148,8 +151,8 @@ def true_rows(shown: ShownClasses, claims: Claims, found: Codes) -> Codes:
             else column.taxonomy.ancestors[:, level]
         )
         width = int(nodes.max(initial=0)) + 1
-        words, places = distinct_with_places(owners * np.int64(width) + nodes[codes])
-        counts = np.bincount(places, weights=rows).astype(np.int64)
+        words, inverse = distinct_with_places(owners * np.int64(width) + nodes[codes])
+        counts = np.bincount(inverse, weights=rows).astype(np.int64)
         wanted = claims.classes[mine] * np.int64(width) + claims.parts[mine]
         index = np.searchsorted(words, wanted).clip(max=max(len(words) - 1, 0))
         there = (
@@ -172,7 +175,7 @@ class Judged:
 
     @property
     def tally(self) -> Tally:
-        """Return the coarse cells and those of which a finer value was named rightly."""
+        """Count the generalized cells, and those whose finer value was claimed correctly."""
         return Tally(sum(self.cells), sum(self.right))
 
     @property
@@ -182,10 +185,12 @@ class Judged:
 
     @property
     def details(self) -> dict[str, object]:
-        """Return what came back, column by column."""
+        """Return the number of recovered values by column."""
         parts = zip(self.names, self.cells, self.claimed, self.right, strict=True)
         return {
-            "columns": {name: {"coarse": cells, "claimed": said, "right": right} for name, cells, said, right in parts},
+            "columns": {
+                name: {"coarse": cells, "claimed": claims, "right": right} for name, cells, claims, right in parts
+            },
             "claimed": sum(self.claimed),
             "wrong": sum(self.claimed) - sum(self.right),
             "unjudged_cells": self.unjudged,
@@ -209,7 +214,7 @@ class Judged:
 
 
 def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
-    """Return how many of the claimed rows are right on average if each row of a class lies there with some chance.
+    """Return the expected number of correct rows per claim if each row of a class is there with a probability.
 
     >>> rows_by_chance(np.array([2]), np.array([0.5]), np.array([1])).tolist()
     [0.75]
@@ -224,17 +229,17 @@ def rows_by_chance(sizes: Codes, chances: Floats, rows: Codes) -> Codes:
     return np.maximum(expected, 0.0)
 
 
-def judge(shown: ShownClasses, claims: list[Claims], *, whole: bool, progress: Progress | None = None) -> Judged:
-    """Return how many claims are right; classes of which it is not known which rows they hold are left out."""
-    found, settled = settle(shown, whole=whole, progress=progress)
-    sizes, cells, claimed, right, chance, unjudged = shown.classes.sizes, [], [], [], 0.0, 0
+def judge(classes: ShownClasses, claims: list[Claims], *, whole: bool, progress: Progress | None = None) -> Judged:
+    """Judge claims against the original; classes whose rows are not known are skipped."""
+    class_of_cell, settled = settle(classes, whole=whole, progress=progress)
+    sizes, cells, claimed, right, chance, unjudged = classes.classes.sizes, [], [], [], 0.0, 0
     for each in claims:
-        coarse = shown.coarse(each.column)
+        coarse = classes.coarse(each.column)
         cells.append(int(sizes[coarse & settled].sum()))
         unjudged += int(sizes[coarse & ~settled].sum())
         own = each.those(settled[each.classes])
         claimed.append(int(own.rows.sum()))
-        right.append(int(true_rows(shown, own, found).sum()))
+        right.append(int(true_rows(classes, own, class_of_cell).sum()))
         chance += float(rows_by_chance(sizes[own.classes], own.chance, own.rows).sum())
-    names = tuple(shown.columns[each.column].name for each in claims)
+    names = tuple(classes.columns[each.column].name for each in claims)
     return Judged(names, tuple(cells), tuple(claimed), tuple(right), chance, unjudged)

@@ -50,7 +50,7 @@ class Intersection(Attack):
     ] = 0
 
     def run(self, target: Target) -> Outcome:
-        """Intersect the groups of everybody who is in both releases."""
+        """Intersect the candidate sets of all people who are in both releases."""
         earlier = _earlier(target)
         everybody = _in_both(target)
         crowd = draw_people(everybody, target)
@@ -77,6 +77,7 @@ class Intersection(Attack):
         return Outcome(self.name, tally, baseline, sentence, outside, defence, {"unit": unit, "k": k, **details})
 
     def _k(self, target: Target, earlier: Target) -> int:
+        """Return the k to compare candidate sets with: given, guaranteed, or the smallest group."""
         if self.k or target.model is not None:
             return self.k or (0 if target.model is None else target.model.smallest)
         sizes = np.concatenate([groups_of(each).sizes for each in (target, earlier)])
@@ -92,11 +93,12 @@ class _FoundOut:
 
 
 def _earlier(target: Target) -> Target:
-    """Return the earlier release as one whose labels are read with the values of every table at hand."""
+    """Return the earlier release, with labels read over the values of all known tables."""
     return target.once("earlier", lambda: _read_earlier(target))
 
 
 def _read_earlier(target: Target) -> Target:
+    """Return the earlier release as a target with the domains of this one."""
     assert target.earlier is not None  # noqa: S101  (it is needed)
     hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
     columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
@@ -105,7 +107,7 @@ def _read_earlier(target: Target) -> Target:
 
 
 def _in_both(target: Target) -> Crowd:
-    """Return the people of the original who are in the table of the earlier release, as far as that is known."""
+    """Return the people of the original who are also in the table of the earlier release."""
     crowd = original_crowd(target)
     assert target.earlier is not None  # noqa: S101
     if target.earlier.original is not None:
@@ -119,7 +121,7 @@ def _in_both(target: Target) -> Crowd:
 def _find_out(
     target: Target, earlier: Target, crowd: Crowd, *, among: Crowd, k: int
 ) -> tuple[_FoundOut, Mask, dict[str, object]]:
-    """Return who of a crowd is found out by both releases together, who by one alone, and figures.
+    """Return who is disclosed by both releases together and who by one alone, with figures.
 
     Candidates are counted `among` those who are in both releases, also for people who are in none.
     """
@@ -140,20 +142,22 @@ def _find_out(
             certain |= (_common(beliefs[0], beliefs[1]) == 1) & (beliefs[0].entries_of(own) >= 0)
             for known in beliefs:
                 alone |= (known.number[known.vector_of_row] == 1) & (known.entries_of(own) >= 0)
-    found = attacked & (few | certain)
+    disclosed = attacked & (few | certain)
     details: dict[str, object] = {
         "below_k": crowd.tally(attacked, few).successes,
         "one_value": crowd.tally(attacked, certain).successes,
         "smallest": int(sizes[attacked & (sizes > 0)].min(initial=np.iinfo(np.int64).max)) if few.any() else None,
     }
-    return _FoundOut(attacked, found), alone & attacked, details
+    return _FoundOut(attacked, disclosed), alone & attacked, details
 
 
 def _shows(target: Target, name: str) -> bool:
+    """Return whether a release publishes a column."""
     return any(name in source.columns for source in target.published.sources.values())
 
 
 def _belief(target: Target, crowd: Crowd, name: str) -> Belief:
+    """Return what a release reveals about a sensitive column of a crowd."""
     groups: Groups = groups_of(target, name)
     return belief(groups, match(groups, crowd), size=len(domain_of(target, name)))
 

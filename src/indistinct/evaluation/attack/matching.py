@@ -78,6 +78,7 @@ def groups_of(target: Target, sensitive: str | None = None) -> Groups:
 
 
 def _classes(target: Target, sensitive: str | None) -> Groups:
+    """Read the groups of a release in classes."""
     published = table_of(target.published.main, "the release")
     if not published.num_rows:
         nothing = np.zeros(0, dtype=np.int64)
@@ -86,12 +87,14 @@ def _classes(target: Target, sensitive: str | None) -> Groups:
     columns = columns_known(target)
     class_of_row, covers = target.once("classes", lambda: covered_classes(published, columns, schema=target.schema))
     sizes = np.bincount(class_of_row)
-    shown = None
+    sensitive_values = None
     if sensitive is not None and sensitive in published.column_names:
         values = translate_column(published, sensitive, domain_of(target, sensitive))
-        shown = _count_values(target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive)
+        sensitive_values = _count_values(
+            target, class_of_row, values, np.ones(len(values), dtype=np.int64), len(sizes), sensitive
+        )
     by_name = {column.name: cover for column, cover in zip(columns, covers, strict=True)}
-    return Groups(sizes, sizes, shown, by_name, class_of_row=class_of_row)
+    return Groups(sizes, sizes, sensitive_values, by_name, class_of_row=class_of_row)
 
 
 def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, size: int, name: str) -> ShownValues:
@@ -117,6 +120,7 @@ def evidence_of(target: Target) -> BucketEvidence:
 
 
 def _of_buckets(target: Target, sensitive: str | None) -> Groups:
+    """Read the groups of a release in buckets: entries of the slice with the sensitive column."""
     evidence = evidence_of(target)
     every = [each for each in evidence.slices if sensitive in each.names]
     home = every[0] if every else None
@@ -129,7 +133,7 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
         grouping = group_rows([code + 1 for code in own], [int(code.max(initial=0)) + 2 for code in own])
         owners, bucket = grouping.group_ids(), home.units[grouping.first]
         sizes = np.bincount(owners, weights=home.counts, minlength=len(grouping)).astype(np.int64)
-    slices, own_slice, shown = [], None, None
+    slices, own_slice, sensitive_values = [], None, None
     for each in evidence.slices:
         codes = _translate_slice(target, evidence, each)
         if codes:
@@ -137,19 +141,19 @@ def _of_buckets(target: Target, sensitive: str | None) -> Groups:
             own_slice = slices[-1] if each is home else own_slice
     if home is not None and sensitive is not None:
         values = evidence.known[sensitive].translate(domain_of(target, sensitive), empty=True)[home.codes[sensitive]]
-        shown = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
+        sensitive_values = _count_values(target, owners, values, home.counts, len(sizes), sensitive)
     shared = tuple(_by_group(each, _translate_slice(target, evidence, each), bucket) for each in _shared(evidence))
-    return Groups(sizes, evidence.sizes[bucket], shown, slices=tuple(slices), own=own_slice, shared=shared)
+    return Groups(sizes, evidence.sizes[bucket], sensitive_values, slices=tuple(slices), own=own_slice, shared=shared)
 
 
 def _shared(evidence: BucketEvidence) -> list[Slice]:
-    """Return what two slices have in common, once for each two that are joined."""
-    found = []
+    """Return the shared attributes of each two joined slices."""
+    shared = []
     for join in evidence.links.joins:
         parent = evidence.slices[join.parent]
         if join.shared:
-            found.append(Slice(parent.units, {name: parent.codes[name] for name in join.shared}, parent.counts))
-    return found
+            shared.append(Slice(parent.units, {name: parent.codes[name] for name in join.shared}, parent.counts))
+    return shared
 
 
 _READERS: Mapping[Unit, Callable[[Target, str | None], Groups]] = {"class": _classes, "bucket": _of_buckets}
@@ -168,7 +172,7 @@ def _translate_slice(target: Target, evidence: BucketEvidence, each: Slice) -> d
 
 
 def _by_group(each: Slice, codes: Mapping[str, Codes], bucket_of_group: Codes) -> Slice:
-    """Return what the bucket of each group shows of another slice."""
+    """Return the entries of another slice in the bucket of each group."""
     buckets, counts = each.units, each.counts
     order = np.argsort(buckets, kind="stable")
     starts = np.searchsorted(buckets[order], np.arange(int(bucket_of_group.max(initial=-1)) + 2))
@@ -247,8 +251,8 @@ def require_contained(target: Target) -> None:
     """
     crowd, groups = original_crowd(target), groups_of(target)
     if not groups.linked:
-        shown = table_of(target.original, "the original").column_names
-        keys = tuple((name,) for name in target.schema.sensitive if name in shown)
+        names = table_of(target.original, "the original").column_names
+        keys = tuple((name,) for name in target.schema.sensitive if name in names)
         counted = count_source(target.original, Request(target.schema.quasi, keys, published=True))
         require_in_original(evidence_of(target), counted)
         return
@@ -263,7 +267,7 @@ def require_contained(target: Target) -> None:
 
 
 def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Matches:
-    """Return the groups that may hold each row of a crowd, as far as its people are known."""
+    """Return the groups that may contain each row of a crowd, by the known quasi-identifiers."""
     names = list(crowd.known)
     columns = [crowd.known[name] + 1 for name in names]
     grouping = group_rows(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
@@ -271,20 +275,22 @@ def match(groups: Groups, crowd: Crowd, progress: Progress | None = None) -> Mat
     joined = [_Joined(vectors[name], cover=cover) for name, cover in groups.covers.items() if name in vectors]
     joined += [_join_slice(each, vectors) for each in groups.slices if set(each.codes) & set(vectors)]
     size = len(grouping)
-    indptr, found = _covering(joined, len(groups), size, progress)
+    indptr, groups_of_rows = _covering(joined, len(groups), size, progress)
     owners = np.repeat(np.arange(size), np.diff(indptr))
-    weights = groups.sizes[found].astype(np.float64)
+    weights = groups.sizes[groups_of_rows].astype(np.float64)
     if not groups.linked:
-        weights = weights / groups.whole[found]
+        weights = weights / groups.whole[groups_of_rows]
         for each in joined:
             if each.slice is not None and each.slice is not groups.own:
-                counts = _counts(each.slice, each.entries, each.people[owners], found, len(groups))
-                weights *= counts / groups.whole[found]
+                counts = _counts(each.slice, each.entries, each.people[owners], groups_of_rows, len(groups))
+                weights *= counts / groups.whole[groups_of_rows]
         for part in groups.shared:  # both slices counted what they share
             if set(part.codes) & set(vectors):
                 own = _join_slice(part, vectors)
-                weights *= groups.whole[found] / _counts(part, own.entries, own.people[owners], found, len(groups))
-    return Matches(grouping.group_ids(), indptr, found, weights)
+                weights *= groups.whole[groups_of_rows] / _counts(
+                    part, own.entries, own.people[owners], groups_of_rows, len(groups)
+                )
+    return Matches(grouping.group_ids(), indptr, groups_of_rows, weights)
 
 
 _NO_ENTRIES: Codes = np.zeros(0, dtype=np.int64)
@@ -315,25 +321,25 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     if not joined:  # nothing is known of people that the release shows
         return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
     first, *others = sorted(joined, key=_density)
-    indptr, found = _list_groups(first, size)
+    indptr, groups_of_rows = _list_groups(first, size)
     prefixes = np.where(first.people < 0, len(indptr) - 2, first.people)
     for number, part in enumerate(others, start=1):
         people = part.people
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
         parents, values = prefixes[longer.first], people[longer.first]
         covers = _lookup(part, size, values=int(people.max(initial=-1)) + 1)
-        lengths, kept = np.zeros(len(longer), dtype=np.int64), [found[:0]]
+        lengths, kept = np.zeros(len(longer), dtype=np.int64), [groups_of_rows[:0]]
         for some in _chunks(np.diff(indptr)[parents]):
             owners, pairs = _expand_rows(indptr, parents[some])
-            inside = covers(values[some][owners], found[pairs])
+            inside = covers(values[some][owners], groups_of_rows[pairs])
             lengths[some] = np.bincount(owners[inside], minlength=some.stop - some.start)
-            kept.append(found[pairs[inside]])
+            kept.append(groups_of_rows[pairs[inside]])
             if progress is not None:
                 progress((number + some.stop / len(longer)) / len(joined))
         prefixes = longer.group_ids().astype(np.int64)
-        indptr, found = starts_of(lengths), np.concatenate(kept)
+        indptr, groups_of_rows = starts_of(lengths), np.concatenate(kept)
     _, pairs = _expand_rows(indptr, prefixes)
-    return starts_of(np.diff(indptr)[prefixes]), found[pairs]
+    return starts_of(np.diff(indptr)[prefixes]), groups_of_rows[pairs]
 
 
 def _list_groups(joined: _Joined, size: int) -> tuple[Codes, Codes]:
@@ -391,10 +397,10 @@ def _expand_rows(indptr: Codes, rows: Codes) -> tuple[Codes, Codes]:
 
 
 def _counts(part: Slice, entries: Codes, wanted: Codes, groups: Codes, size: int) -> Codes:
-    """Return how often each group shows the vector of a part that is wanted of it."""
+    """Count, for each group, the rows that show the requested vector of a part."""
     kept = entries >= 0
-    keys, places = distinct_with_places((entries * size + part.units)[kept])
-    sums = np.bincount(places, weights=part.counts[kept])
+    keys, inverse = distinct_with_places((entries * size + part.units)[kept])
+    sums = np.bincount(inverse, weights=part.counts[kept])
     return sums[np.searchsorted(keys, wanted * size + groups)]
 
 
@@ -425,9 +431,9 @@ class Belief:
         size = len(self.prior)
         keys = self.owners() * size + self.codes
         wanted = self.vector_of_row * size + own
-        places = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
-        found = (own >= 0) & (keys[places] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
-        return np.where(found, places, -1)
+        positions = np.searchsorted(keys, wanted).clip(max=max(len(keys) - 1, 0))
+        present = (own >= 0) & (keys[positions] == wanted) if len(keys) else np.zeros(len(own), dtype=bool)
+        return np.where(present, positions, -1)
 
     def own_shares(self, own: Codes) -> Codes:
         """Return the share of each row's own value, 0 where that is not possible."""
@@ -437,32 +443,32 @@ class Belief:
 
 def belief(groups: Groups, matches: Matches, *, size: int) -> Belief:
     """Return what a release reveals about a sensitive column, whose domain has `size` values."""
-    shown = groups.shown
-    assert shown is not None  # noqa: S101  (groups were asked for with the column)
+    values = groups.shown
+    assert values is not None  # noqa: S101  (groups were asked for with the column)
     owners, codes, shares = [], [], []
-    lengths = np.add.reduceat(np.append(np.diff(shown.indptr)[matches.groups], 0), matches.indptr[:-1])
+    lengths = np.add.reduceat(np.append(np.diff(values.indptr)[matches.groups], 0), matches.indptr[:-1])
     for some in _chunks(np.where(matches.number > 0, lengths, 0)):
         pairs = slice(int(matches.indptr[some.start]), int(matches.indptr[some.stop]))
-        index, entries = _expand_rows(shown.indptr, matches.groups[pairs])
+        index, entries = _expand_rows(values.indptr, matches.groups[pairs])
         own = np.repeat(np.arange(some.start, some.stop), matches.number[some])[index]
-        weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * shown.counts[entries]
-        keys, places = distinct_with_places(own * size + shown.codes[entries])
+        weights = (matches.weights[pairs] / groups.sizes[matches.groups[pairs]])[index] * values.counts[entries]
+        keys, inverse = distinct_with_places(own * size + values.codes[entries])
         owners.append(keys // size)
         codes.append(keys % size)
-        shares.append(np.bincount(places, weights=weights, minlength=len(keys)))
+        shares.append(np.bincount(inverse, weights=weights, minlength=len(keys)))
     nothing = np.zeros(0, dtype=np.int64)
     owner = np.concatenate([nothing, *owners])
     share = np.concatenate([nothing.astype(np.float64), *shares])
     vectors = len(matches.indptr) - 1
     share = share / np.bincount(owner, weights=share, minlength=vectors)[owner]
-    prior = np.bincount(shown.codes, weights=shown.counts, minlength=size)
+    prior = np.bincount(values.codes, weights=values.counts, minlength=size)
     prior = prior / max(prior.sum(), 1)
     indptr = starts_of(np.bincount(owner, minlength=vectors))
     return Belief(matches.vector_of_row, indptr, np.concatenate([nothing, *codes]), share, prior)
 
 
 def prior_belief(known: Belief) -> Belief:
-    """Return what everybody knows without a person's quasi-identifiers: the same of all rows."""
+    """Return the belief without quasi-identifiers: the overall distribution, for all rows."""
     (codes,) = np.nonzero(known.prior)
     rows = np.zeros(len(known.vector_of_row), dtype=np.int64)
     return Belief(rows, np.array([0, len(codes)]), codes, known.prior[codes], known.prior)

@@ -27,8 +27,8 @@ from indistinct.parameters import Parameter, Whole
 from indistinct.recoding.assign import assign
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.release.sources import count_source
-from indistinct.spelling import spell
 from indistinct.tables.domain import Domain
+from indistinct.text_form import spell
 
 # Chances that differ by less differ by rounding.
 ROUNDING = 1e-9
@@ -84,6 +84,7 @@ class Minimality(Attack):
         return self._too_many(target, looked_at[0])
 
     def _too_many(self, target: Target, key: Key) -> str | None:
+        """Return why the worlds cannot be enumerated, None if they can."""
         rows = target.published.main.rows
         try:
             possible = rows <= MAX_ROWS and known_table(target, key).number(self.worlds) <= self.worlds
@@ -94,7 +95,7 @@ class Minimality(Attack):
         return f"its {rows:,} rows leave more than {self.worlds:,} possible tables, and each would be searched"
 
     def run(self, target: Target) -> Outcome:
-        """Return how many people's sensitive values become surer by what is known of the algorithm, and are right."""
+        """Count the people whose sensitive value becomes more certain, and correct, by knowing the algorithm."""
         model, algorithm = _model_and_algorithm(target)
         looked_at = _sensitive_keys(model, algorithm)
         if not looked_at:
@@ -113,6 +114,7 @@ class Minimality(Attack):
         return self._outcome(known, chances, kept)
 
     def _outcome(self, known: "Known", chances: Floats, kept: int) -> Outcome:
+        """Count the people for whom the most probable value became more certain than before, and correct."""
         share, truth, rows = known.shares(), known.truth(), known.cells.counts
         guess = chances.argmax(axis=1)
         every = np.arange(len(rows))
@@ -175,7 +177,7 @@ class Known:
         return self.cells.classes.histograms[self.key]
 
     def truth(self) -> Codes:
-        """Return how often each cell has each value."""
+        """Return the count of each value in each cell."""
         histogram, width = self.histogram, len(self.histogram.reference)
         words = histogram.owners() * width + histogram.codes
         return np.bincount(words, weights=histogram.counts, minlength=len(self.cells) * width).reshape(-1, width)
@@ -274,19 +276,19 @@ def _orders(row: tuple[int, ...]) -> int:
 
 def known_table(target: Target, key: Key) -> Known:
     """Return the table that the attacker tries to guess, and the published class of each of its cells."""
-    shown = shown_classes(target)
-    found, settled = settle(shown, whole=True)
-    if not settled.all() or (found < 0).any():
+    classes = shown_classes(target)
+    class_of_cell, settled = settle(classes, whole=True)
+    if not settled.all() or (class_of_cell < 0).any():
         raise InputError(
             "the published classes do not show which rows of the original they contain",
             hint="check that original, schema and hierarchies are those of this release; labels must not overlap",
         )
     counted = count_source(target.original, Request(target.schema.quasi, (key,), target.hierarchies))
-    return Known(counted.frequencies, shown.columns, found, key, counted.known)
+    return Known(counted.frequencies, classes.columns, class_of_cell, key, counted.known)
 
 
 def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int]:
-    """Return everybody's chances of each value over the worlds that give the release, and how many worlds do."""
+    """Return the probability of each value over the worlds that give this release, and the number of these worlds."""
     release = _search_world(known, known.truth().astype(np.int64), target)
     if release is None or not _same_classes(release, known.class_ids):
         raise InputError(
@@ -294,16 +296,16 @@ def posterior(known: Known, target: Target, *, worlds: int) -> tuple[Floats, int
             hint="give model, algorithm, hierarchies and suppression as they were",
         )
     chances, total, kept, number = np.zeros(known.truth().shape), 0, 0, known.number(worlds)
-    for place, (counts, weight) in enumerate(known.worlds()):
+    for index, (counts, weight) in enumerate(known.worlds()):
         if _search_world(known, counts, target) == release:
             chances += weight * counts / known.cells.counts[:, None]
             total, kept = total + weight, kept + 1
-        target.progress((place + 1) / number)
+        target.progress((index + 1) / number)
     return chances / total, kept
 
 
 def _search_world(known: Known, counts: Codes, target: Target) -> Release | None:
-    """Return what the algorithm publishes for each cell of a world, None where it finds nothing."""
+    """Run the algorithm on a world; None where it finds nothing."""
     model, algorithm = _model_and_algorithm(target)
     owners, codes = np.nonzero(counts)
     indptr = starts_of(np.bincount(owners, minlength=len(counts)))
@@ -311,17 +313,17 @@ def _search_world(known: Known, counts: Codes, target: Target) -> Release | None
     cells = replace(known.cells, classes=Classes(known.cells.counts, {known.key: histogram}), joint=None)
     allowed = target.suppression.allows(known.cells.rows)
     try:
-        found = run_search(algorithm, Problem(cells, known.columns, model, suppression=allowed, known=known.domains))
+        release = run_search(algorithm, Problem(cells, known.columns, model, suppression=allowed, known=known.domains))
     except InfeasibleError:
         return None
-    published = assign(cells, replace(found, schema=target.schema))
+    published = assign(cells, replace(release, schema=target.schema))
     texts = [output.cast(pa.string()).to_pylist() for column in published.columns for _, output in column.outputs]
-    places = [j for j, column in enumerate(published.columns) for _ in column.outputs]
+    positions = [j for j, column in enumerate(published.columns) for _ in column.outputs]
     labels = [
-        tuple(text[code] for text, code in zip(texts, values[places].tolist(), strict=True))
+        tuple(text[code] for text, code in zip(texts, values[positions].tolist(), strict=True))
         for values in published.values
     ]
-    return tuple(None if place < 0 else labels[place] for place in published.class_ids.tolist())
+    return tuple(None if index < 0 else labels[index] for index in published.class_ids.tolist())
 
 
 def _same_classes(release: Release, class_ids: Codes) -> bool:

@@ -33,6 +33,7 @@ def _random_state(seed: int, rows: int) -> Codes:
 
 
 def _random(seed: int, rows: int) -> Codes:
+    """Return the row order of Python's `random.shuffle` with a seed."""
     order = list(range(rows))
     random.Random(seed).shuffle(order)  # noqa: S311  (what others did is to be undone)
     return np.array(order)
@@ -71,7 +72,7 @@ class PredictableSeed(Attack):
         )
 
     def run(self, target: Target) -> Outcome:
-        """Try seeds, and report what the best of them puts in place."""
+        """Try seeds, and report the best guess of the row order."""
         trials = _trials(target)
         best: _Guess | None = None
         tried: dict[str, int] = {}
@@ -112,7 +113,7 @@ class PredictableSeed(Attack):
 
 
 def _trials(target: Target) -> "list[_BlocksOfRows]":
-    """Return the orders of rows in which a guess can be judged; they are looked for once."""
+    """Return the row orders in which guesses can be judged; they are computed once."""
     return target.once("trials", lambda: _find_trials(target))
 
 
@@ -133,7 +134,7 @@ class _Guess:
 
 
 def _orders(words: Codes, trials: "list[_BlocksOfRows]", seed: int) -> Iterator[tuple[str, Codes, "_BlocksOfRows"]]:
-    """Yield the orders that a seed gives the rows of the original, whose contents have words under it."""
+    """Yield the row orders that a seed gives to the original; `words` are the row contents hashed with the seed."""
     rows = len(words)
     for trial in trials:
         yield "indistinct", np.argsort(mix_words(words, FIRST_SLICE + trial.order.slice), kind="stable"), trial
@@ -169,32 +170,33 @@ class _BlocksOfRows:
         first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, -1)
         np.minimum.at(first, order.kinds[own], order.blocks[own])
         np.maximum.at(last, order.kinds[own], order.blocks[own])
-        shown = np.bincount(order.kinds[own], minlength=size)
+        counts = np.bincount(order.kinds[own], minlength=size)
         wanted = np.bincount(order.originals[order.originals >= 0], minlength=size)
         number = int(order.blocks.max(initial=-1)) + 1
         fits = np.ones(number, dtype=bool)
         fits[order.blocks[~own]] = False
-        spread = (first != last) | (shown != wanted)
+        spread = (first != last) | (counts != wanted)
         fits[order.blocks[own][spread[order.kinds[own]]]] = False
         (kind,) = np.nonzero(~spread & (last >= 0))
         fits &= np.bincount(last[kind], minlength=number) > 1
         block_of_kind = np.where(~spread & (last >= 0), last, -1)
         block_of_kind[block_of_kind >= 0] = np.where(fits[last], last, -1)[block_of_kind >= 0]
-        return cls._halve_blocks(order, block_of_kind, fits, shown)
+        return cls._halve_blocks(order, block_of_kind, fits, counts)
 
     @classmethod
-    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, shown: Codes) -> "_BlocksOfRows":
+    def _halve_blocks(cls, order: RowOrder, block_of_kind: Codes, fits: Codes, codes: Codes) -> "_BlocksOfRows":
+        """Choose half of the rows of each block to select a guess, and judge it by the other half."""
         rows = np.flatnonzero(fits[order.blocks]) if len(order.blocks) else np.zeros(0, dtype=np.int64)
         blocks, kinds = order.blocks[rows], order.kinds[rows]
         starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0)) if len(rows) else rows
         sizes = np.diff(np.append(starts, len(rows)))
-        places = np.arange(len(rows)) - np.repeat(starts, sizes)
+        positions = np.arange(len(rows)) - np.repeat(starts, sizes)
         halves = np.repeat(sizes // 2, sizes)
         # Rows of a small block fall into place together, so that only half of them count, and blocks are shared out.
-        ahead = places < halves
+        ahead = positions < halves
         even = np.repeat(np.arange(len(starts)) % 2 == 0, sizes)
         chooses, judges = (even, ~even & ahead) if len(starts) > 1 else (ahead, ~ahead)
-        squares = np.add.reduceat(shown[kinds] / np.repeat(sizes, sizes), starts) / sizes if len(rows) else sizes
+        squares = np.add.reduceat(codes[kinds] / np.repeat(sizes, sizes), starts) / sizes if len(rows) else sizes
         return cls(order, kinds, block_of_kind, chooses, judges, np.repeat(squares, sizes))
 
     @property
@@ -203,7 +205,7 @@ class _BlocksOfRows:
         return float(self.chances[self.judges].mean()) if self.judges.any() else 0.0
 
     def _hits(self, order: Codes) -> Mask:
-        """Return which published rows look like the row that a guessed order puts there."""
+        """Mark published rows that look like the row at their position in a guessed order."""
         kinds = self.order.originals[order]
         kinds = kinds[kinds >= 0]
         kinds = kinds[self.block_of_kind[kinds] >= 0]

@@ -90,7 +90,7 @@ class RecordLinkage(Attack):
         return Outcome(self.name, tally, 1 / max(everybody, 1), sentence, control, defence, details)
 
     def _control(self, target: Target, groups: Groups, register: Register, single: Codes, inside: Mask) -> Tally | None:
-        """Return how often a person is linked who is not in the release."""
+        """Return how often people are linked who are not in the release."""
         control = control_crowd(target)
         if control is not None:
             matches = match(groups, with_errors(control, target, self.errors))
@@ -135,11 +135,11 @@ def _candidates(
     order = np.argsort(group, kind="stable")
     indptr = np.append(0, np.cumsum(sizes))
     low, high = (per_class(end, person[order], indptr=indptr) for end in (np.minimum, np.maximum))
-    found = [
+    candidates = [
         per_class(end, ends[matches.groups], indptr=matches.indptr)
         for end, ends in ((np.minimum, low), (np.maximum, high))
     ]
-    single = (matches.number > 0) & (found[0] == found[1])
+    single = (matches.number > 0) & (candidates[0] == candidates[1])
     return matches.sums(sizes)[matches.vector_of_row], single[matches.vector_of_row]
 
 
@@ -164,8 +164,8 @@ def _reaches(matches: Matches, truth: Matches, register: Register, size: int) ->
     right = distinct(person.astype(np.int64) * size + group)
     rows, groups = _pairs(matches, np.arange(len(register.entries)))
     asked = register.entries[rows].astype(np.int64) * size + groups
-    places = np.searchsorted(right, asked).clip(max=max(len(right) - 1, 0))
-    hit = (register.entries[rows] >= 0) & (right[places] == asked) if len(right) else np.zeros(len(rows), dtype=bool)
+    positions = np.searchsorted(right, asked).clip(max=max(len(right) - 1, 0))
+    hit = (register.entries[rows] >= 0) & (right[positions] == asked) if len(right) else np.zeros(len(rows), dtype=bool)
     return np.bincount(rows[hit], minlength=len(register.entries)) > 0
 
 
@@ -177,18 +177,18 @@ def _right(
     if target.schema.person:
         right[rows] = True
         return right & _reaches(matches, truth, register, len(groups))
-    shown, own = _plain(target, groups)
+    published, own = _plain(target, groups)
     judging = _rows_of(register, register.entries[rows])
     person, group = _pairs(truth, register.originals, judging)
     row, _ = _pairs(truth, np.arange(len(register.originals)), judging)
-    found = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
-    mine = (register.entries[rows], found, shown[found])
+    group_of_row = matches.groups[matches.indptr[:-1][matches.vector_of_row[rows]]]
+    mine = (register.entries[rows], group_of_row, published[group_of_row])
     right[rows] = find_contained([part.astype(np.int64) for part in mine], [person, group, own[row]])
     return right
 
 
 def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
-    """Return what one row of each group shows apart from its labels, and what each original row has there, in codes."""
+    """Encode the unmodified columns of one row of each group, and the same columns of each original row."""
     original = table_of(target.original, "the original")
     if groups.class_of_row is None:
         return _of_bucket(target, groups, len(original))
@@ -212,6 +212,7 @@ def _plain(target: Target, groups: Groups) -> tuple[Codes, Codes]:
 
 
 def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]:
+    """Return the sensitive value of each bucket entry, and of each original row."""
     if groups.shown is None:
         return np.zeros(len(groups), dtype=np.int64), np.zeros(rows, dtype=np.int64)
     return groups.shown.codes[groups.shown.indptr[:-1]], original_crowd(target).values[target.schema.sensitive[0]]
@@ -219,7 +220,7 @@ def _of_bucket(target: Target, groups: Groups, rows: int) -> tuple[Codes, Codes]
 
 def _most(numbers: Codes, values: Codes) -> Floats:
     """Return the largest value of each number."""
-    _, places = distinct_with_places(numbers)
-    most = np.zeros(int(places.max(initial=-1)) + 1)
-    np.maximum.at(most, places, values)
+    _, inverse = distinct_with_places(numbers)
+    most = np.zeros(int(inverse.max(initial=-1)) + 1)
+    np.maximum.at(most, inverse, values)
     return most

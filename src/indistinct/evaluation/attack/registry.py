@@ -14,7 +14,7 @@ from indistinct.evaluation.attack.minimality import Minimality
 from indistinct.evaluation.attack.predictable_seed import PredictableSeed
 from indistinct.evaluation.attack.record_linkage import RecordLinkage
 from indistinct.evaluation.attack.row_order import UnsortedMatching
-from indistinct.spelling import Registry, parse
+from indistinct.text_form import Registry, parse
 
 # In this order all of them are run: those that try much, such as seeds or whole tables, come last.
 _KINDS: tuple[type[Attack], ...] = (
@@ -38,5 +38,5 @@ EVERY_ATTACK = Registry(ATTACKS, base=Attack, group="indistinct.attacks")
 
 
 def parse_attack(text: str) -> Attack:
-    """Return the attack that a text spells, such as `record-linkage:errors=0.05`."""
+    """Parse an attack, such as `record-linkage:errors=0.05`."""
     return parse(text, EVERY_ATTACK, what="attack")

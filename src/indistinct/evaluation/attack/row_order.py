@@ -37,7 +37,7 @@ class RowOrder:
     slice: int = 0
 
     def positions(self) -> Floats:
-        """Return where in the original a published row is expected: the mean of the rows that look alike, or NaN."""
+        """Return the expected original position of each published row: the mean over equal rows, or NaN."""
         (known,) = np.nonzero(self.originals >= 0)
         size = int(max(self.kinds.max(initial=-1), self.originals.max(initial=-1))) + 1
         number = np.bincount(self.originals[known], minlength=size)
@@ -54,8 +54,8 @@ def row_orders(target: Target) -> Iterator[tuple[str, RowOrder]]:
         shared = {*published.column_names} & {*earlier.column_names}
         names = [name for name in target.schema.published if name in shared]
         if names:
-            shown = (*_together(published, earlier, names), 0)
-            yield "rows, compared with the earlier release", _part_into_blocks(published, shown)
+            together = (*_together(published, earlier, names), 0)
+            yield "rows, compared with the earlier release", _part_into_blocks(published, together)
     if target.original is None:
         return
     every = list(_kinds(target, published))
@@ -82,7 +82,7 @@ def _part_into_blocks(published: pa.Table, kinds: _Kinds) -> RowOrder:
 
 
 def blocks_of(published: pa.Table) -> Codes:
-    """Return the block of every row: rows stay in one block unless some columns explain why they stand apart."""
+    """Divide published rows into blocks that are separated by sorted columns."""
     columns = {name: encode_values(published, name).codes.astype(np.int64) for name in published.column_names}
     blocks = np.zeros(published.num_rows, dtype=np.int64)
     while True:
@@ -95,7 +95,7 @@ def blocks_of(published: pa.Table) -> Codes:
 
 
 def _explains(codes: Codes, blocks: Codes) -> bool:
-    """Return whether equal values of a column stand together in all blocks, or its values ascend or descend there."""
+    """Return whether rows of each block are sorted or grouped by a column."""
     if not len(codes):
         return False
     within = np.diff(blocks) == 0
@@ -175,11 +175,11 @@ class UnsortedMatching(Attack):
 
     def run(self, target: Target) -> Outcome:
         """Compare the order of the rows, and of every column that may be a row number; report the worst."""
-        found: dict[str, _Compared] = {}
+        results: dict[str, _Compared] = {}
         for what, order in row_orders(target):
             compared = _compare_order(order)
-            found[what] = compared if what not in found else found[what].join(compared)
-        worst, compared = max(found.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
+            results[what] = compared if what not in results else results[what].join(compared)
+        worst, compared = max(results.items(), key=lambda each: wilson(*each[1].right)[0], default=("rows", _NOTHING))
         tally = Tally(compared.right[1], compared.right[0])
         before = "earlier release" if "earlier" in worst else "original"
         what = (
@@ -221,11 +221,11 @@ class _Compared:
 
     @property
     def p_value(self) -> float:
-        """Return how often a random order is correlated as much, either way, by the normal approximation."""
+        """Return the two-sided p-value of the rank correlation, by the normal approximation."""
         return math.erfc(abs(self.product) / math.sqrt(2 * self.variance)) if self.variance > 0 else 1.0
 
     def join(self, other: "_Compared") -> "_Compared":
-        """Return what two slices tell together."""
+        """Combine the results of two slices."""
         right = (self.right[0] + other.right[0], self.right[1] + other.right[1])
         return _Compared(
             right, self.product + other.product, self.squares + other.squares, self.variance + other.variance
@@ -245,15 +245,15 @@ def _compare_order(order: RowOrder) -> _Compared:
     starts = np.flatnonzero(np.append(True, np.diff(blocks) != 0))
     sizes = np.diff(np.append(starts, len(rows)))
     ranks = _ranks(blocks, expected, starts, sizes)
-    places = np.arange(len(rows)) - np.repeat(starts, sizes)
-    own = places - np.repeat((sizes - 1) / 2, sizes)
+    place_in_run = np.arange(len(rows)) - np.repeat(starts, sizes)
+    own = place_in_run - np.repeat((sizes - 1) / 2, sizes)
     other = ranks - np.repeat((sizes - 1) / 2, sizes)
     products, first, second = (np.add.reduceat(part, starts) for part in (own * other, own**2, other**2))
     variance = float((first * second / np.maximum(sizes - 1, 1))[sizes > 1].sum())
     compared = _Compared((0, 0), float(products.sum()), math.sqrt(float(first.sum() * second.sum())), variance)
     sign = -1 if compared.correlation < 0 and compared.p_value < REVERSED else 1
     halves = np.repeat(sizes // 2, sizes)
-    ahead = np.flatnonzero(places < halves)
+    ahead = np.flatnonzero(place_in_run < halves)
     difference = sign * (expected[ahead + halves[ahead]] - expected[ahead])
     right = (int((difference > 0).sum()), int((difference != 0).sum()))
     return _Compared(right, compared.product, compared.squares, compared.variance)
@@ -267,8 +267,8 @@ def _ranks(blocks: Codes, expected: Floats, starts: Codes, sizes: Codes) -> Floa
     order = np.lexsort((expected, blocks))
     same = np.append(True, (np.diff(expected[order]) != 0) | (np.diff(blocks[order]) != 0))
     runs = np.cumsum(same) - 1
-    places = np.arange(len(order)) - np.repeat(starts, sizes)
-    means = np.bincount(runs, weights=places) / np.bincount(runs)
+    positions = np.arange(len(order)) - np.repeat(starts, sizes)
+    means = np.bincount(runs, weights=positions) / np.bincount(runs)
     ranks = np.empty(len(order))
     ranks[order] = means[runs]
     return ranks

@@ -80,14 +80,17 @@ class PairDistance:
     spearman: BeforeAfter | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON values; what stands twice is a mapping."""
+        """Return plain JSON values; figures before and after are mappings."""
         twice = ("cramers_v", "pearson", "spearman")
-        told = {name: getattr(self, name) for name in ("together", "total_variation", "hellinger")}
-        shown = {name: getattr(self, name) for name in twice}
+        distances = {name: getattr(self, name) for name in ("together", "total_variation", "hellinger")}
+        associations = {name: getattr(self, name) for name in twice}
         return {
             "columns": list(self.columns),
-            **told,
-            **{name: None if each is None else {"before": each[0], "after": each[1]} for name, each in shown.items()},
+            **distances,
+            **{
+                name: None if each is None else {"before": each[0], "after": each[1]}
+                for name, each in associations.items()
+            },
         }
 
 
@@ -107,37 +110,37 @@ class Distributions(Result):
         worst = max((each.total_variation for each in self.columns), default=0.0)
         title = f"Distributions of {compared}: total variation of a column at most {short(worst)}"
         kept = f"{self.published_rows:,} of {plural(self.rows, 'row')} are published."
-        found = JsonValues("distributions", self.to_json())
-        return document(title, Paragraph(kept), distance_grid(found), *pair_grids(found))
+        values = JsonValues("distributions", self.to_json())
+        return document(title, Paragraph(kept), distance_grid(values), *pair_grids(values))
 
     def chart(self) -> Chart:
         """Return two heat maps: distances, and dependence before and after; needs the extra `report`."""
         return Chart(draw_distributions(self, title="Distances from the original"))
 
 
-def distance_grid(found: JsonValues) -> Grid:
-    """Return how far each column is from the original."""
+def distance_grid(values: JsonValues) -> Grid:
+    """Return the table of distances from the original by column."""
     keys = ("total_variation", "hellinger", "kullback_leibler", "wasserstein", "wasserstein_share")
     headings = ("total variation", "Hellinger", "Kullback-Leibler, bits", "Wasserstein", "of the span")
     rows = [
-        (each["column"], *(found.figure("columns", index, key) for key in keys))
-        for index, each in enumerate(found.at("columns"))
+        (each["column"], *(values.figure("columns", index, key) for key in keys))
+        for index, each in enumerate(values.at("columns"))
     ]
     caption = "Distances of distributions from the original"
     return grid(caption, ("column", *headings), rows, right=headings, most=len(rows))
 
 
-def pair_grids(found: JsonValues) -> list[Grid]:
-    """Return how far each pair of columns is from the original, and how dependent its columns are before and after."""
-    pairs = found.at("pairs")
+def pair_grids(values: JsonValues) -> list[Grid]:
+    """Return the tables of distances of pairs of columns, and of their dependence before and after."""
+    pairs = values.at("pairs")
     if not pairs:
         return []
     order = sorted(range(len(pairs)), key=lambda index: -pairs[index]["total_variation"])
     rows: list[tuple[Cell, ...]] = [
         (
             *pairs[index]["columns"],
-            found.figure("pairs", index, "total_variation"),
-            *(found.figure("pairs", index, key, words=_before_after) for key in ("cramers_v", "spearman")),
+            values.figure("pairs", index, "total_variation"),
+            *(values.figure("pairs", index, key, words=_before_after) for key in ("cramers_v", "spearman")),
         )
         for index in order
     ]
@@ -151,34 +154,35 @@ def _before_after(both: Mapping[str, float | None]) -> str:
 
 
 def compare_distributions(
-    original: Mapping[str, Encoded], shown: View, *, progress: Progress | None = None
+    original: Mapping[str, Encoded], view: View, *, progress: Progress | None = None
 ) -> Distributions:
-    """Return how far a release is from its original in every column and every pair of columns."""
+    """Compare a release with its original in every column and every pair of columns."""
     before, domains = unmodified(original).joined(), {name: column.domain for name, column in original.items()}
-    shown = shown.joined()
-    shares = {name: (marginal(before, name, len(d)), marginal(shown, name, len(d))) for name, d in domains.items()}
+    view = view.joined()
+    shares = {name: (marginal(before, name, len(d)), marginal(view, name, len(d))) for name, d in domains.items()}
     columns = tuple(_column(domain, *shares[name], rows=before.rows) for name, domain in domains.items())
     views = {}
     for name, domain in domains.items():
         was, now = shares[name]
-        views[name] = _view(domain, was, was, shown=before), _view(domain, was, now, shown=shown)
+        views[name] = _view(domain, was, was, shown=before), _view(domain, was, now, shown=view)
     names, pairs = list(combinations(domains, 2)), []
     for done, (one, other) in enumerate(names):
-        pairs.append(_pair(views[one], views[other], before, shown))
+        pairs.append(_pair(views[one], views[other], before, view))
         if progress is not None:
             progress((done + 1) / len(names))
-    return Distributions(columns, tuple(pairs), before.rows, shown.rows)
+    return Distributions(columns, tuple(pairs), before.rows, view.rows)
 
 
-def marginal(shown: View, name: str, size: int) -> Floats:
+def marginal(view: View, name: str, size: int) -> Floats:
     """Return the share of each of a column's `size` values, labels spread evenly over what they cover."""
-    home, cover = shown.home(name), shown.columns[name].cover
+    home, cover = view.home(name), view.columns[name].cover
     rows, lengths = np.bincount(home.codes[name], weights=home.counts, minlength=len(cover)), cover.lengths
     each = np.divide(rows, lengths, where=lengths > 0, out=np.zeros(len(rows)))
-    return cover.spread(each, size) / shown.rows
+    return cover.spread(each, size) / view.rows
 
 
 def _column(domain: Domain, before: Floats, after: Floats, *, rows: int) -> ColumnDistance:
+    """Compute the distances of one column."""
     moved = share = None
     if domain.ordered and len(domain.values):
         # What is missing has no place on the line.
@@ -225,22 +229,22 @@ class _Averages:
         if self.table is not None:
             return np.asarray(self.table[values])
         assert self.codes is not None  # noqa: S101  (one of both is there)
-        found = np.zeros((len(values), self.width))
-        found[np.arange(len(values)), self.codes[values]] = 1
-        return found
+        averages = np.zeros((len(values), self.width))
+        averages[np.arange(len(values)), self.codes[values]] = 1
+        return averages
 
 
 def _view(domain: Domain, original: Floats, own: Floats, *, shown: View) -> _View:
-    """Return a view of a column whose values have the shares `original` before and `own` where it is shown."""
+    """Return the moments of a column whose values have the shares `original` before and `own` where it is published."""
     cover, missing = shown.columns[domain.column].cover, int(domain.missing)
     present = np.ones(len(original))
     present[:missing] = 0
-    places = domain.positions() if domain.ordered and len(domain.values) else np.zeros(len(original))
+    positions = domain.positions() if domain.ordered and len(domain.values) else np.zeros(len(original))
     ranks = np.concatenate([np.zeros(missing), middle_ranks(own[missing:])])
     # Moments about the middle: those of years around 2000 would lose digits.
     line, ordered_by = (
         _averages(cover, [present, present * x, present * x * x])
-        for x in (places - float(original @ places), ranks - 0.5)
+        for x in (positions - float(original @ positions), ranks - 0.5)
     )
     return _View(domain.column, domain.ordered, _in_groups(cover, _group_values(domain, original)), line, ordered_by)
 
@@ -271,9 +275,10 @@ def _averages(cover: Cover, columns: Iterable[Floats | Mask]) -> _Averages:
     return _Averages(len(means), table=np.stack(means, axis=1))
 
 
-def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, shown: View) -> PairDistance:
+def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, view: View) -> PairDistance:
+    """Compute the distances and associations of a pair of columns."""
     tables, pearson, spearman = [], [], []
-    for first, second, values in zip(one, other, (before, shown), strict=True):
+    for first, second, values in zip(one, other, (before, view), strict=True):
         product = _products(values, (first.name, second.name))
         tables.append(product(first.groups, second.groups) / values.rows)
         if first.ordered and second.ordered:
@@ -284,7 +289,7 @@ def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, sh
     was, now = (np.maximum(table, 0.0) for table in tables)
     return PairDistance(
         names,
-        shown.home(names[0]) is shown.home(names[1]),
+        view.home(names[0]) is view.home(names[1]),
         total_variation(was, now),
         hellinger(was, now),
         (cramers_v(was), cramers_v(now)),
@@ -294,7 +299,7 @@ def _pair(one: tuple[_View, _View], other: tuple[_View, _View], before: View, sh
 
 
 def _products(values: View, names: tuple[str, str]) -> Callable[[_Averages, _Averages], Floats]:
-    """Return what sums over rows the products of what two columns are on average; apart, buckets decide.
+    """Return a function that sums the products of two columns over rows; across slices by bucket means.
 
     Rows that are alike in both columns are grouped once, for all that is asked of the pair.
     """
@@ -362,45 +367,48 @@ def _by_bucket(each: Slice, values: Codes, part: _Averages, buckets: range) -> C
 LARGEST, SMALLEST, WIDTH = 44, 20, 420
 
 
-def draw_distributions(found: Distributions, *, title: str) -> str:
+def draw_distributions(distances: Distributions, *, title: str) -> str:
     """Return two heat maps as an SVG document: distances, and dependence before and after.
 
     On the left stands total variation, of single columns on the diagonal. On the right stands Cramér's V: of the
     original below the diagonal, of the release above.
     """
     chart = altair().hconcat(
-        _map(found, _distances(found), heading="total variation"),
-        _map(found, _dependence(found), heading="Cramér's V: original below, release above"),
+        _map(distances, _distances(distances), heading="total variation"),
+        _map(distances, _dependence(distances), heading="Cramér's V: original below, release above"),
         spacing=40,
     )
-    notes = [f"{found.published_rows:,} of {found.rows:,} rows are published; the diagonal is one column alone"]
+    notes = [f"{distances.published_rows:,} of {distances.rows:,} rows are published; the diagonal is one column alone"]
     return draw(chart.resolve_scale(color="independent"), title=title, notes=notes)
 
 
-def _distances(found: Distributions) -> list[dict[str, Any]]:
-    cells = [_cell(each.column, each.column, each.total_variation) for each in found.columns]
-    for pair in found.pairs:
+def _distances(distances: Distributions) -> list[dict[str, Any]]:
+    """Return the cells of the map of distances."""
+    cells = [_cell(each.column, each.column, each.total_variation) for each in distances.columns]
+    for pair in distances.pairs:
         one, other = pair.columns
         cells += [_cell(one, other, pair.total_variation), _cell(other, one, pair.total_variation)]
     return cells
 
 
-def _dependence(found: Distributions) -> list[dict[str, Any]]:
+def _dependence(distances: Distributions) -> list[dict[str, Any]]:
+    """Return the cells of the map of dependence: before above the diagonal, after below it."""
     cells = []
-    for pair in found.pairs:
+    for pair in distances.pairs:
         (one, other), (before, after) = pair.columns, pair.cramers_v
         cells += [_cell(one, other, before), _cell(other, one, after)]
     return cells
 
 
 def _cell(column: str, row: str, value: float | None) -> dict[str, Any]:
-    shown = value or 0.0
-    return {"column": column, "row": row, "value": shown, "text": f"{100 * shown:.0f}"}
+    figure = value or 0.0
+    return {"column": column, "row": row, "value": figure, "text": f"{100 * figure:.0f}"}
 
 
-def _map(found: Distributions, cells: list[dict[str, Any]], *, heading: str) -> "alt.LayerChart":
+def _map(distances: Distributions, cells: list[dict[str, Any]], *, heading: str) -> "alt.LayerChart":
+    """Draw a map with a colored square for each pair of columns."""
     alt = altair()
-    names = [each.column for each in found.columns]
+    names = [each.column for each in distances.columns]
     side = min(LARGEST, max(SMALLEST, WIDTH // max(len(names), 1)))
     base = alt.Chart(alt.Data(values=cells), width=side * len(names), height=side * len(names)).encode(
         x=alt.X("column:N", sort=names, title=None).axis(labelAngle=-45, labelLimit=120).scale(domain=names),

@@ -140,6 +140,7 @@ def _measure(
     k: int | None = None,
     target: str | None,
 ) -> Measurements:
+    """Measure a release: in classes, in buckets, or part by part."""
     if published.sums:
         return _measure_by_part(published, metrics)
     unit = published.k if k is None else k
@@ -162,7 +163,7 @@ def _measure(
 
 
 def _measure_release(assignment: Assignment, chosen: Sequence[Metric], *, given: bool) -> Measurements:
-    """Return metrics of a release in classes, whose cells were counted or were too many for that."""
+    """Measure a release in classes; without cells only the metrics that do not need them."""
     if not assignment.frequencies.of_classes:
         return measure_all(assignment, chosen)
     left_out = [metric for metric in chosen if metric.compares_cells or metric.counts_values]
@@ -194,7 +195,7 @@ def _measure_by_part(published: Published, metrics: Sequence[Metric | str] | Non
 
 
 def assignment_of(published: Published, *, keys: Sequence[Key] = ()) -> Assignment:
-    """Return what a release in classes makes of its original: as it was made, or as far as its labels tell.
+    """Return the assignment of a release in classes: as it was made, or read from its labels.
 
     `keys` ask for histograms of published columns where labels are read. What was read by some keys is read once.
     """
@@ -219,14 +220,16 @@ def _in_values_of_original(published: Published, release: Release) -> Assignment
     if made.hidden is not None:
         codes = [np.append(own, made.hidden[:, index]) for index, own in enumerate(codes)]
     pairs = zip(made.columns, columns, codes, strict=True)
-    again = tuple(_measure_again(shown, column, np.unique(own), published.schema) for shown, column, own in pairs)
+    again = tuple(
+        _measure_again(own_column, column, np.unique(own), published.schema) for own_column, column, own in pairs
+    )
     return replace(made, domains=domains, frequencies=cells, columns=again)
 
 
-def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, schema: Schema) -> PublishedColumn:
+def _measure_again(published: PublishedColumn, column: QuasiColumn, used: Codes, schema: Schema) -> PublishedColumn:
     """Return a published column measured over other values of its original: what labels cover, or bounds of means."""
-    table = pa.table({name: values.take(pa.array(used)) for name, values in shown.outputs})
-    leaves, low, high = shown.leaves.copy(), shown.low.copy(), shown.high.copy()
+    table = pa.table({name: values.take(pa.array(used)) for name, values in published.outputs})
+    leaves, low, high = published.leaves.copy(), published.low.copy(), published.high.copy()
     try:
         read = read_column(table, column, schema)
     except InputError:  # means do not say what they cover
@@ -235,13 +238,14 @@ def _measure_again(shown: PublishedColumn, column: QuasiColumn, used: Codes, sch
     else:
         known = measure_column(column, read)
         leaves[used], low[used], high[used] = (each[read.codes] for each in (known.leaves, known.low, known.high))
-    measured = replace(shown, leaves=leaves, low=low, high=high)
+    measured = replace(published, leaves=leaves, low=low, high=high)
     # Levels are those of the hierarchy that the recoding was found with, which may not be known here.
-    height = column.height if (shown.levels <= column.height).all() else shown.height
+    height = column.height if (published.levels <= column.height).all() else published.height
     return replace(measured, span=column.span, size=column.size, height=height)
 
 
 def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
+    """Read the assignment of a release from its labels, by the original."""
     source, schema, declared = published.main, published.schema, published.used_hierarchies
     whole = open_source(published.require_original("measure"), memory=published.memory)[1]
     check_job(whole, schema, KAnonymity(1), declared)
@@ -250,10 +254,10 @@ def _read_assignment(published: Published, keys: Sequence[Key]) -> Assignment:
     counted = published.cells_of_original("measure")
     columns = columns_of(counted.domains, declared)
     # A metric says itself which column it misses.
-    shown = [name for key in keys for name in key if name in source.columns and name not in schema.quasi]
+    names = [name for key in keys for name in key if name in source.columns and name not in schema.quasi]
     labels = [name for column in columns for name in output_names(source.columns, column.name, schema)]
-    found = published.groups(tuple(dict.fromkeys([*labels, *shown])))
-    table, counts = found.table, found.counts
+    groups = published.groups(tuple(dict.fromkeys([*labels, *names])))
+    table, counts = groups.table, groups.counts
     return read_back(table, columns, frequencies=counted.frequencies, schema=schema, keys=keys, counts=counts)
 
 
@@ -318,8 +322,8 @@ def distributions(
     [0.25, 0.0]
     """
     published = describe_release(release, schema, original=original, **known)
-    columns, shown = published.values_of_original("distributions"), published.view("distributions")
-    return compare_distributions(columns, shown, progress=progress)
+    columns, view = published.values_of_original("distributions"), published.view("distributions")
+    return compare_distributions(columns, view, progress=progress)
 
 
 def _parse_metrics(metrics: Sequence[Metric | str], *, k: int) -> tuple[Metric, ...]:

@@ -37,7 +37,7 @@ class Numbers:
     attained: Mask | None = None
 
     def negate(self) -> "Numbers":
-        """Return the same with all signs turned, whose least is the largest here."""
+        """Return the numbers with reversed signs; the smallest becomes the largest."""
         limits = (-self.limits[1], -self.limits[0])
         return replace(self, least=-self.largest, largest=-self.least, mean=-self.mean, limits=limits)
 
@@ -126,11 +126,11 @@ def least_of(numbers: Numbers) -> Aggregate:
 
 def largest_of(numbers: Numbers) -> Aggregate:
     """Return the largest of the chosen numbers."""
-    found = least_of(numbers.negate())
-    if found.low is None or found.high is None:
-        return found
-    value = None if found.value is None else -found.value
-    return Aggregate(value, -found.high, -found.low, found.exact, found.error)
+    aggregate = least_of(numbers.negate())
+    if aggregate.low is None or aggregate.high is None:
+        return aggregate
+    value = None if aggregate.value is None else -aggregate.value
+    return Aggregate(value, -aggregate.high, -aggregate.low, aggregate.exact, aggregate.error)
 
 
 def _least_sum(numbers: Numbers) -> float:
@@ -141,6 +141,7 @@ def _least_sum(numbers: Numbers) -> float:
 
 
 def _least_mean(numbers: Numbers) -> float:
+    """Return the smallest possible mean, by repeated comparison with the current one."""
     order = _in_order(numbers)
     floor, here = numbers.limits[0], numbers.high[numbers.units] > 0
     mean = float(numbers.least[here].max(initial=floor if numbers.suppressed else -np.inf))
@@ -169,7 +170,7 @@ def _in_order(numbers: Numbers) -> tuple[Codes, Codes]:
 
 
 def _taken(numbers: Numbers, above: float, ordered: tuple[Codes, Codes]) -> tuple[float, int]:
-    """Return the sum and the number of rows that make the sum of what lies above a number least."""
+    """Return the smallest possible sum of numbers above a threshold, and how many rows it has."""
     order, before = ordered
     units, counts, least = numbers.units[order], numbers.counts[order], numbers.least[order]
     below = np.bincount(units, counts * (least < above), minlength=len(numbers.low)).astype(np.int64)
@@ -179,7 +180,7 @@ def _taken(numbers: Numbers, above: float, ordered: tuple[Codes, Codes]) -> tupl
 
 
 def _least_certain(numbers: Numbers) -> float:
-    """Return the number that the least one does not exceed: that of a unit whose largest entries were chosen."""
+    """Return an upper bound of the minimum over the rows that match for certain."""
     turned = numbers.negate()
     order, before = _in_order(turned)
     units, counts = numbers.units[order], numbers.counts[order]
@@ -208,7 +209,7 @@ def _guessed_least(numbers: Numbers) -> tuple[float | None, float | None]:
 
 
 def _deviation(numbers: Numbers, about: float) -> float:
-    """Return the standard deviation of the estimated sum of what lies above a number."""
+    """Return the standard deviation of the estimated sum of numbers above a threshold."""
     share = np.divide(numbers.weights, numbers.counts, where=numbers.counts > 0, out=np.zeros(len(numbers.counts)))
     mean = np.where(np.isfinite(numbers.mean), numbers.mean, about) - about
     each = share * (numbers.variance + mean**2) - (share * mean) ** 2
@@ -216,8 +217,10 @@ def _deviation(numbers: Numbers, about: float) -> float:
 
 
 def _clip(value: float | None, low: float, high: float) -> float | None:
+    """Clip an estimate to its bounds; without one return their middle."""
     return _between(low, high) if value is None or not np.isfinite(value) else min(max(value, low), high)
 
 
 def _between(low: float, high: float) -> float | None:
+    """Return the middle of two bounds, None if one is infinite."""
     return (low + high) / 2 if np.isfinite(low) and np.isfinite(high) else None

@@ -61,6 +61,7 @@ class Answer(Result):
         return document(title, table, *listing(self.notes))
 
     def _row(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the answer as a row of a table."""
         error = "unknown" if self.error is None else f"± {_words(self.error)}"
         whose = ["missing" if self.group[name] is None else str(self.group[name]) for name in names]
         return (*whose, _words(self.value), _words(self.low), _words(self.high), "exact" if self.exact else error)
@@ -81,6 +82,7 @@ class Answer(Result):
 
 
 def _words(value: Number | None) -> str:
+    """Write a number or a date of an answer."""
     if value is None:
         return ABSENT
     if isinstance(value, date):
@@ -89,7 +91,7 @@ def _words(value: Number | None) -> str:
 
 
 def answer(rows: PublishedRows, query: Query) -> Answer:
-    """Return what published rows answer to a query of their columns."""
+    """Answer a query on published rows."""
     whole = replace(_answer(rows, query, _boxes(rows, query)), notes=())
     notes = [*rows.notes, *([PERHAPS_NONE] if _perhaps_none(whole) else [])]
     if not query.groups:
@@ -101,52 +103,58 @@ def answer(rows: PublishedRows, query: Query) -> Answer:
 
 def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:
     """Return the answers to many queries without groups; counts of one box each are taken together."""
-    found: list[Answer | None] = [None] * len(queries)
+    results: list[Answer | None] = [None] * len(queries)
     plain: list[int] = []
     boxes: list[Box] = []
-    for place, query in enumerate(queries):
+    for index, query in enumerate(queries):
         chosen = _boxes(rows, query)
         if query.aggregate == "COUNT" and len(chosen) == 1:
-            plain.append(place)
+            plain.append(index)
             boxes.append(chosen[0])
         else:
-            found[place] = answer(rows, query)
-    for place, counted in zip(plain, rows.count_each(boxes), strict=True):
-        found[place] = replace(_answer_count(rows, queries[place], counted), notes=rows.notes)
-    return [each for each in found if each is not None]
+            results[index] = answer(rows, query)
+    for index, counted in zip(plain, rows.count_each(boxes), strict=True):
+        results[index] = replace(_answer_count(rows, queries[index], counted), notes=rows.notes)
+    return [each for each in results if each is not None]
 
 
 def _boxes(rows: PublishedRows, query: Query) -> tuple[Box, ...]:
+    """Convert the condition of a query to boxes."""
     if query.target is not None and query.aggregate != "COUNT":
         _require_numbers(rows.view.columns[query.target], query)
     return boxes_of(query.rows, rows.values)
 
 
 def _require_numbers(labels: ShownColumn, query: Query) -> None:
+    """Raise unless a column can be aggregated as the query asks."""
     kind = labels.kind
     if kind is Kind.TEXT:
         raise InputError(
-            f"column {labels.name!r} is text, of which there is no {query.aggregate}",
+            f"{query.aggregate} needs numbers, and column {labels.name!r} is text",
             hint=f"COUNT({labels.name}) counts its values; give the original if it has numbers",
         )
     if kind is Kind.DATE and query.aggregate in ("SUM", "AVG"):
         raise InputError(
-            f"column {labels.name!r} is dates, of which there is no {query.aggregate}", hint="ask for MIN or MAX"
+            f"{query.aggregate} needs numbers, and column {labels.name!r} has dates", hint="ask for MIN or MAX"
         )
 
 
 def _answer(rows: PublishedRows, query: Query, boxes: Sequence[Box]) -> Answer:
+    """Answer a query for one set of boxes."""
     if query.aggregate == "COUNT":
         return _answer_count(rows, query, rows.count(boxes))
     assert query.target is not None  # noqa: S101  (every aggregate but COUNT has one)
     numbers = _numbers(rows, query.target, boxes, by_mean=query.aggregate in ("SUM", "AVG"))
-    found = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
+    aggregate = {"SUM": sum_of, "AVG": mean_of, "MIN": least_of, "MAX": largest_of}[query.aggregate](numbers)
     if rows.view.columns[query.target].kind is Kind.DATE:
-        return _answer_date(query, found, rows)
-    return Answer(query, found.value, found.low, found.high, found.exact, found.error, rows.suppressed)
+        return _answer_date(query, aggregate, rows)
+    return Answer(
+        query, aggregate.value, aggregate.low, aggregate.high, aggregate.exact, aggregate.error, rows.suppressed
+    )
 
 
 def _answer_count(rows: PublishedRows, query: Query, counted: tuple[float, int, int, float]) -> Answer:
+    """Convert counts of rows to the answer of a COUNT."""
     value, low, most, variance = counted
     high = most + (rows.suppressed or 0)
     # The estimate is of published rows, whose number is exact where all are certain or impossible.
@@ -174,12 +182,12 @@ def _numbers(rows: PublishedRows, target: str, boxes: Sequence[Box], *, by_mean:
         ):
             filled[own] = part[values[own]]
     if by_mean and labels.means is not None and all(target not in box or box[target].everything for box in boxes):
-        shown = labels.means[values]
-        there = np.isfinite(shown)
-        mean = np.where(there, np.clip(shown, least, largest), mean)
+        means = labels.means[values]
+        there = np.isfinite(means)
+        mean = np.where(there, np.clip(means, least, largest), mean)
         if rows.trusted_means and len(boxes):
             full = _full_groups(home.codes[target], home.counts, pool)[values] & there
-            least, largest, variance = np.where(full, shown, least), np.where(full, shown, largest), variance * ~full
+            least, largest, variance = np.where(full, means, least), np.where(full, means, largest), variance * ~full
     limits = rows.limits.get(target, (-math.inf, math.inf))
     return Numbers(
         pool.low,
@@ -242,14 +250,15 @@ def _groups(rows: PublishedRows, query: Query) -> tuple[tuple[Answer, ...], bool
     chosen = boxes_of(query.rows, rows.values)
     answers = []
     for group, box in combined:
-        met = [_met(each, box) for each in chosen]
-        found = _answer(rows, query, [each for each in met if each is not None])
-        if found.high or found.value is not None:
-            answers.append(replace(found, group=group))
+        overlaps = [_met(each, box) for each in chosen]
+        whole = _answer(rows, query, [each for each in overlaps if each is not None])
+        if whole.high or whole.value is not None:
+            answers.append(replace(whole, group=group))
     return tuple(answers), overlapping
 
 
 def _met(one: Box, other: Box) -> Box | None:
+    """Intersect two boxes, None if the intersection is empty."""
     shared = {name: one[name] & other[name] for name in one if name in other}  # type: ignore[operator]
     both = {**one, **other, **shared}
     return None if any(values.empty for values in both.values()) else both
@@ -257,14 +266,15 @@ def _met(one: Box, other: Box) -> Box | None:
 
 def _covered_sets(labels: ShownColumn) -> list[tuple[str | None, ValueSet]]:
     """Return each distinct published text of a column, and the values that it covers."""
-    found: dict[str | None, ValueSet] = {}
+    sets: dict[str | None, ValueSet] = {}
     for index, text in enumerate(labels.texts):
-        if text not in found:
-            found[text] = _set_of(labels, index)
-    return sorted(found.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+        if text not in sets:
+            sets[text] = _set_of(labels, index)
+    return sorted(sets.items(), key=lambda item: (item[0] is not None, item[0] or ""))
 
 
 def _set_of(labels: ShownColumn, index: int) -> ValueSet:
+    """Return the values that a published label covers as a set."""
     cover = labels.cover
     runs = slice(int(cover.indptr[index]), int(cover.indptr[index + 1]))
     pairs = list(zip(cover.low[runs].tolist(), cover.high[runs].tolist(), strict=True))
@@ -279,15 +289,16 @@ def _set_of(labels: ShownColumn, index: int) -> ValueSet:
         low, high = float(labels.hull[0][index]), float(labels.hull[1][index])
         return LineSet(((low, 0), (high, 1)) if low <= high else (), missing)
     assert labels.positions is not None  # noqa: S101
-    found = LineSet((), missing)
+    allowed = LineSet((), missing)
     for first, last in pairs:
         start = max(first, int(labels.missing))
         if start <= last:
-            found = found | LineSet(((float(labels.positions[start]), 0), (float(labels.positions[last]), 1)))
-    return found
+            allowed = allowed | LineSet(((float(labels.positions[start]), 0), (float(labels.positions[last]), 1)))
+    return allowed
 
 
 def _overlap(sets: Sequence[ValueSet]) -> bool:
+    """Return whether two of the sets have a common value."""
     seen: ValueSet | None = None
     for values in sets:
         if seen is not None and not (seen & values).empty:  # type: ignore[operator]
@@ -296,20 +307,23 @@ def _overlap(sets: Sequence[ValueSet]) -> bool:
     return False
 
 
-def _perhaps_none(found: Answer) -> bool:
-    return found.query.aggregate != "COUNT" and found.low is not None and not found.exact and found.low == found.high
+def _perhaps_none(answer: Answer) -> bool:
+    return (
+        answer.query.aggregate != "COUNT" and answer.low is not None and not answer.exact and answer.low == answer.high
+    )
 
 
-def _answer_date(query: Query, found: Aggregate, rows: PublishedRows) -> Answer:
+def _answer_date(query: Query, aggregate: Aggregate, rows: PublishedRows) -> Answer:
     """Turn bounds and estimate in days since 1970 into dates; an estimate between whole days is rounded down."""
-    days = [each for each in (found.low, found.high) if each is not None and math.isfinite(each)]
+    days = [each for each in (aggregate.low, aggregate.high) if each is not None and math.isfinite(each)]
     whole = all(each == int(each) for each in days)
-    estimate = math.floor(found.value) if whole and found.value is not None else found.value
-    value, low, high = (_moment(each) for each in (estimate, found.low, found.high))
-    return Answer(query, value, low, high, found.exact, found.error, rows.suppressed)
+    estimate = math.floor(aggregate.value) if whole and aggregate.value is not None else aggregate.value
+    value, low, high = (_moment(each) for each in (estimate, aggregate.low, aggregate.high))
+    return Answer(query, value, low, high, aggregate.exact, aggregate.error, rows.suppressed)
 
 
 def _moment(days: float | None) -> Number | None:
+    """Convert days since 1970 to a date or a moment."""
     if days is None or not math.isfinite(days):
         return days
     moment = datetime(1970, 1, 1) + timedelta(days=days)

@@ -105,7 +105,7 @@ def workload_error(
     sanity: float = 1.0,
     **known: Unpack[Beside],
 ) -> WorkloadErrors:
-    """Return how far the answers of a release are from those of its original, over the queries of a workload.
+    """Compare the answers of a release and its original over the queries of a workload.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class QueryContext:
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
-    """Return the rows of a release, as far as queries ask about them, with what is known of its original."""
+    """Return the rows of a release with the queried columns, and what is known of its original."""
     about = _background_of(published)
     if published.raw is not None:
         about = _with_original(about, published, queries)
@@ -179,7 +179,7 @@ def rows_of_published(published: Published, queries: Sequence[Query]) -> Publish
 
 
 def _background_of(published: Published) -> QueryContext:
-    """Return what the certificate and the recoding of a release tell, and the values that a release was made of."""
+    """Return what certificate, recoding and release reveal about the original."""
     certificate, hierarchies = published.certificate, published.hierarchies
     algorithm, suppressed = certificate.get("algorithm"), certificate.get("suppressed_rows")
     algorithm = algorithm if isinstance(algorithm, str) else None
@@ -199,7 +199,7 @@ def _background_of(published: Published) -> QueryContext:
 
 
 def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
-    """Return the values that a release was made of, or else those that its recoding speaks of."""
+    """Return the domains of the release's original, or else those of its recoding."""
     made = published.release
     if made is None or not made.assignment.domains:
         return domains_of(recoding)
@@ -224,8 +224,8 @@ def published_rows(
     limits = {**about.limits, **{name: ends for name, ends in known.items() if ends is not None}}
     buckets = published.structure.buckets
     if buckets is not None:
-        shown = _in_buckets(published, buckets, schema, queries, about=about)
-        return PublishedRows(shown, about.suppressed, about.trusted_means, notes, limits)
+        in_view = _in_buckets(published, buckets, schema, queries, about=about)
+        return PublishedRows(in_view, about.suppressed, about.trusted_means, notes, limits)
     table = open_table(published.main, published=True).data
     roles = published_schema(schema, table.column_names)
     present = [
@@ -245,7 +245,7 @@ def published_rows(
 
 
 def _attained(names: Sequence[str], schema: Schema, about: QueryContext) -> dict[str, tuple[str, ...]]:
-    """Return the columns whose ranges end at values that occur, and what rows show alike among which they do.
+    """Return the columns whose ranges end at occurring values, each with the columns that define its classes.
 
     That is so where a search on this table published the ranges of its own rows and suppressed none of them. A node of
     a tree may look like a range, so that the column must be known.
@@ -262,6 +262,7 @@ def _attained(names: Sequence[str], schema: Schema, about: QueryContext) -> dict
 def _quasi(
     table: pa.Table, name: str, schema: Schema, about: QueryContext, constants: Iterable[str]
 ) -> tuple[ShownColumn, Codes]:
+    """Read a published quasi-identifier for queries."""
     column = about.columns.get(name)
     number = column is None or column.domain.kind is not Kind.TEXT
     if number and about.forms.of(name) == "mean" and name in table.column_names:
@@ -280,7 +281,7 @@ def _quasi(
 
 
 def _in_classes(read: Mapping[str, tuple[ShownColumn, Codes]], rows: int) -> View:
-    """Return rows of which everything stays together: equal ones are one entry."""
+    """Return the rows of a release in classes; equal rows are one entry."""
     columns = {name: column for name, (column, _) in read.items()}
     if not read or not rows:
         counts = np.array([rows] if rows else [], dtype=np.int64)
@@ -297,6 +298,7 @@ def _in_buckets(
     *,
     about: QueryContext,
 ) -> View:
+    """Read a release in buckets, with the columns that queries ask about."""
     evidence = published.in_buckets(schema, light=False)
     listed = buckets.attributes
     asked = _columns_asked_about(queries, listed, schema)
@@ -323,19 +325,19 @@ def _bucket_column(
     if name in buckets.generalized:
         table = pa.table({name: pa.array(domain.texts(), pa.string())})
         roles = Schema(quasi=[name])
-        labels, places = _quasi(table, name, roles, replace(about, forms=INTERVALS), ())
-        return labels, places[codes]
+        labels, positions = _quasi(table, name, roles, replace(about, forms=INTERVALS), ())
+        return labels, positions[codes]
     known = about.columns.get(name)
     if buckets.multisets and name not in schema.sensitive:
         own = known.domain if known is not None else _read_types(domain)
-        places = domain.translate(own, empty=True)
-        if places.min(initial=0) < 0:
+        positions = domain.translate(own, empty=True)
+        if positions.min(initial=0) < 0:
             raise InputError(
                 f"column {name!r} shows values that its original does not have",
                 hint="give the original of this release",
                 column=name,
             )
-        return labels_of_domain(own, about.hierarchies.get(name)), places[codes]
+        return labels_of_domain(own, about.hierarchies.get(name)), positions[codes]
     return labels_of_domain(domain, about.hierarchies.get(name)), codes
 
 
@@ -352,7 +354,7 @@ def _read_types(domain: Domain) -> Domain:
 
 
 def _with_original(about: QueryContext, published: Published, queries: Sequence[Query]) -> QueryContext:
-    """Return what the original tells: its values and how many rows are missing."""
+    """Add what the original reveals: its values, and the number of suppressed rows."""
     engine, source = open_source(published.original)
     schema = published.schema
     asked = dict.fromkeys(name for query in queries for name in query.columns if name in source.columns)
@@ -380,6 +382,7 @@ def _columns(domains: Iterable[Domain], hierarchies: Mapping[str, Hierarchy]) ->
 
 
 def _limits(domain: Domain) -> tuple[float, float] | None:
+    """Return the smallest and largest number of a domain, None for names."""
     if domain.kind is Kind.TEXT or domain.declared or not len(domain.values):
         return None
     line = domain.positions()[int(domain.missing) :]
@@ -403,12 +406,12 @@ def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schem
 
 def _constants(queries: Sequence[Query], name: str) -> list[str]:
     """Return the texts that queries compare a column with."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
 
     def visit(condition: Condition | None) -> None:
         match condition:
             case Compare(column, _, constants) if column == name:
-                found.update((str(each), None) for each in constants)
+                texts.update((str(each), None) for each in constants)
             case AllConditions(parts) | Either(parts):
                 for part in parts:
                     visit(part)
@@ -417,4 +420,4 @@ def _constants(queries: Sequence[Query], name: str) -> list[str]:
 
     for query in queries:
         visit(query.where)
-    return list(found)
+    return list(texts)

@@ -99,31 +99,33 @@ class WorkloadErrors(Result):
         }
 
     def _mean(self, errors: Codes | Floats) -> float:
+        """Return the weighted mean of errors."""
         known, weights = ~np.isnan(errors), np.array(self.workload.weights)
         return float(weights[known] @ errors[known] / weights[known].sum()) if known.any() else math.nan
 
     def _quantile(self, errors: Floats, share: float) -> float:
+        """Return the weighted quantile of errors."""
         known = np.flatnonzero(~np.isnan(errors))
         if not len(known):
             return math.nan
         order = known[np.argsort(errors[known], kind="stable")]
         running = np.cumsum(np.array(self.workload.weights)[order])
-        place = int(np.searchsorted(running, share * running[-1] * (1 - 1e-12)))
-        return float(errors[order[min(place, len(order) - 1)]])
+        position = int(np.searchsorted(running, share * running[-1] * (1 - 1e-12)))
+        return float(errors[order[min(position, len(order) - 1)]])
 
 
-def error_grids(found: JsonValues) -> tuple[Grid, Grid]:
+def error_grids(values: JsonValues) -> tuple[Grid, Grid]:
     """Return the errors of the answers to a workload, and how many queries have an answer."""
     headings = ("mean", "median", "95th percentile")
     errors: list[tuple[Cell, ...]] = [
-        (f"{kind} error", *(found.figure(kind, key) for key in ("mean", *AT))) for kind in ("absolute", "relative")
+        (f"{kind} error", *(values.figure(kind, key) for key in ("mean", *AT))) for kind in ("absolute", "relative")
     ]
     queries: list[tuple[Cell, ...]] = [
-        ("queries", found.figure("queries")),
-        ("answered exactly", found.figure("matching", words=percent)),
-        ("truth within the bounds", found.figure("truth_within_bounds", words=percent)),
-        ("without an answer", found.figure("unanswered")),
-        ("smallest truth that a relative error is over", found.figure("sanity")),
+        ("queries", values.figure("queries")),
+        ("answered exactly", values.figure("matching", words=percent)),
+        ("truth within the bounds", values.figure("truth_within_bounds", words=percent)),
+        ("without an answer", values.figure("unanswered")),
+        ("smallest truth that a relative error is over", values.figure("sanity")),
     ]
     return (
         grid("Errors of the answers", ("error", *headings), errors, right=headings),
@@ -137,19 +139,20 @@ AT: Mapping[str, float] = {"median": 0.5, "p95": 0.95}
 def errors_of(
     published: PublishedRows, original: PublishedRows, workload: Workload, *, sanity: float
 ) -> WorkloadErrors:
-    """Return how far the answers on published rows are from those on the original ones."""
+    """Compare the answers on published rows with those on the original ones."""
     size = len(workload)
     truths, estimates = np.full(size, np.nan), np.full(size, np.nan)
     exact, inside = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     pairs = zip(answers(published, workload.queries), answers(original, workload.queries), strict=True)
-    for place, (found, true) in enumerate(pairs):
-        truths[place], estimates[place] = _place(true.value), _place(found.value)
-        exact[place], inside[place] = found.exact, _within(found, true)
+    for index, (estimate, true) in enumerate(pairs):
+        truths[index], estimates[index] = _place(true.value), _place(estimate.value)
+        exact[index], inside[index] = estimate.exact, _within(estimate, true)
     return WorkloadErrors(workload, truths, estimates, exact, inside, sanity)
 
 
-def _within(found: Answer, true: Answer) -> bool:
-    value, low, high = (_place(each) for each in (true.value, found.low, found.high))
+def _within(answer: Answer, true: Answer) -> bool:
+    """Return whether the true answer is within the bounds of the estimated one."""
+    value, low, high = (_place(each) for each in (true.value, answer.low, answer.high))
     small = 1e-9 * max(abs(value), 1.0)
     return math.isnan(value) or low - small <= value <= high + small
 
@@ -179,7 +182,7 @@ def draw_errors(found: WorkloadErrors, *, title: str = "How far the answers are 
     weights = np.array(found.workload.weights)[order]
     running = np.cumsum(weights) / max(float(weights.sum()), 1e-300)
     picked = np.unique(np.linspace(0, max(len(order) - 1, 0), MAX_POINTS).astype(int)) if len(order) else order
-    points = [{"error": float(errors[order[place]]), "share": float(running[place])} for place in picked.tolist()]
+    points = [{"error": float(errors[order[index]]), "share": float(running[index])} for index in picked.tolist()]
     chart = (
         alt.Chart(alt.Data(values=[{"error": 0.0, "share": 0.0}, *points]))
         .mark_line(interpolate="step-after", color="#0072B2")

@@ -29,8 +29,8 @@ from indistinct.job.policy import predicted_column
 from indistinct.machine import threads
 from indistinct.machine.arguments import with_checked_arguments
 from indistinct.schema import Schema, require_schema
-from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
+from indistinct.text_form import spell
 
 Risk = Literal["highest", "average"]
 RISKS: tuple[Risk, ...] = ("highest", "average")
@@ -145,6 +145,7 @@ class Comparison:
         return text.getvalue()
 
     def _name_of_metric(self, metric: str | None) -> str:
+        """Return the name of a metric, by default the first; raise unless it was compared."""
         name = next(iter(self.metrics)) if metric is None else metric
         if name not in self.metrics:
             raise ParameterError(
@@ -162,8 +163,8 @@ def python_call(point: Point) -> str:
     """
     dropped = point.suppression.plain if point.suppression else None
     given = {"model": point.model, "algorithm": point.algorithm, "suppression": dropped}
-    shown = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
-    return f"ind.anonymize(table, schema, hierarchies=hierarchies, {shown})"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+    return f"ind.anonymize(table, schema, hierarchies=hierarchies, {arguments})"
 
 
 def _risk(trial: Trial, risk: Risk) -> float | None:
@@ -264,24 +265,24 @@ def compare(
         points = tuple(_points_tried(job, points))
     compared = ComparedJob(job, chosen, preference)
     kept = None if folder is None else KeptTrials(private_folder(Path(folder)), compared)
-    found: dict[Point, Trial] = {}
+    trials: dict[Point, Trial] = {}
     report = progress or (lambda _share: None)
 
     def keep_trial(trial: Trial) -> None:
-        found[trial.point] = trial
+        trials[trial.point] = trial
         if kept is not None and not trial.kept:
             kept.keep(trial)
-        report(len(found) / len(points))
+        report(len(trials) / len(points))
 
     for trial in (kept.find(point) for point in points) if kept is not None else ():
         if trial is not None:
             keep_trial(trial)
-    ahead = [point for point in points if point not in found]
+    ahead = [point for point in points if point not in trials]
     try_points(compared, ahead, workers=workers or threads.workers(), tell=keep_trial)
     return Comparison(
         str(source.path or source.name or "table"),
         source.rows,
-        tuple(found[point] for point in points),
+        tuple(trials[point] for point in points),
         compared.goals,
         tuple(map(command, points)),
     )

@@ -16,9 +16,9 @@ from indistinct.errors import OutputError
 from indistinct.exploration.compare.trials import ComparedJob, Point, Trial, trial_from_json
 from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import digest_of, filled
-from indistinct.spelling import spell
 from indistinct.tables.opening import open_table
 from indistinct.tables.value import Table
+from indistinct.text_form import spell
 
 TRIALS = "trials"
 
@@ -66,6 +66,7 @@ class KeptTrials:
             write_private(self._path(trial.point), json.dumps(trial.to_json(), allow_nan=False) + "\n")
 
     def _path(self, point: Point) -> Path:
+        """Return the file that keeps the trial of a point."""
         words = [self.job, point.algorithm, point.model, point.suppression.plain]
         return self.folder / f"{hashlib.sha256(json.dumps(words).encode()).hexdigest()}.json"
 
@@ -91,6 +92,7 @@ def _digest_of_job(compared: ComparedJob) -> str:
 
 
 def _digest_of_population(population: Any) -> str | None:
+    """Return the digest of a population, None without one."""
     if population is None:
         return None
     return (
@@ -100,14 +102,14 @@ def _digest_of_population(population: Any) -> str | None:
 
 def _digest_of_table(table: Table) -> str:
     """Return a digest of a table's columns and of how it was read; chunks and dictionaries do not change it."""
-    found = hashlib.sha256(repr(table.reading).encode())
+    digest = hashlib.sha256(repr(table.reading).encode())
     for name in table.columns:
         column = table.data[name]
         plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        found.update(f"{name}\0{plain.type}\0{len(plain)}\0".encode())
-        with pa.ipc.new_stream(_BytesOnly(found), pa.schema([(name, plain.type)])) as stream:
+        digest.update(f"{name}\0{plain.type}\0{len(plain)}\0".encode())
+        with pa.ipc.new_stream(_BytesOnly(digest), pa.schema([(name, plain.type)])) as stream:
             stream.write_table(pa.table({name: plain.combine_chunks()}))
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 class _BytesOnly:

@@ -59,11 +59,11 @@ def draw_comparison(comparison: Comparison) -> dict[str, str]:
 def draw_risk(comparison: Comparison) -> str:
     """Return each metric against each risk, a mark for every release, and a line along the Pareto front."""
     alt = altair()
-    shown = [trial for trial in comparison.trials if trial.state == "done"]
-    names = list(dict.fromkeys(series_of(comparison, trial) for trial in shown))
-    measured = [name for name in comparison.metrics if any(trial.metrics.get(name) is not None for trial in shown)]
+    done = [trial for trial in comparison.trials if trial.state == "done"]
+    names = list(dict.fromkeys(series_of(comparison, trial) for trial in done))
+    measured = [name for name in comparison.metrics if any(trial.metrics.get(name) is not None for trial in done)]
     charts = [
-        alt.hconcat(*(_against(comparison, shown, metric, risk, names=names) for risk in RISKS)) for metric in measured
+        alt.hconcat(*(_against(comparison, done, metric, risk, names=names) for risk in RISKS)) for metric in measured
     ]
     notes = [
         f"{comparison.rows:,} rows; a mark is a release, and the line joins the Pareto front: releases that no other",
@@ -75,6 +75,7 @@ def draw_risk(comparison: Comparison) -> str:
 def _against(
     comparison: Comparison, shown: list[Trial], metric: str, risk: Risk, *, names: list[str]
 ) -> "alt.LayerChart":
+    """Draw one metric against risk, with the Pareto front."""
     alt = altair()
     values = [_mark(comparison, trial, metric, risk) for trial in shown if trial.metrics.get(metric) is not None]
     front = [_mark(comparison, trial, metric, risk) for trial in comparison.pareto(metric, risk=risk)]
@@ -85,8 +86,8 @@ def _against(
     x = x.scale(type=_scale(values, "risk"), zero=False, padding=18)
     if _scale(values, "risk") == "log":
         x = x.axis(labelExpr=SHORT, values=TICKS)
-    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    colours = [COLOURS[index % len(COLOURS)] for index in range(len(names))]
+    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(names))]
     marks = alt.Chart(alt.Data(values=values)).mark_point(size=62, filled=True, opacity=0.85)
     marks = marks.encode(
         x=x,
@@ -103,6 +104,7 @@ def _against(
 
 
 def _mark(comparison: Comparison, trial: Trial, metric: str, risk: Risk) -> dict[str, Any]:
+    """Return a point of the picture."""
     return {
         "series": series_of(comparison, trial),
         "risk": trial.highest_risk if risk == "highest" else trial.average_risk,
@@ -113,8 +115,8 @@ def _mark(comparison: Comparison, trial: Trial, metric: str, risk: Risk) -> dict
 
 def _scale(values: list[dict[str, Any]], key: str) -> Scale:
     """Return a logarithmic scale where all values are above 0, and the largest is many times the smallest."""
-    found = [each[key] for each in values]
-    return "log" if found and min(found) > 0 and max(found) > WIDE * min(found) else "linear"
+    numbers = [each[key] for each in values]
+    return "log" if numbers and min(numbers) > 0 and max(numbers) > WIDE * min(numbers) else "linear"
 
 
 def short_model(spec: str | None) -> str:
@@ -129,6 +131,7 @@ def short_model(spec: str | None) -> str:
 
 
 def _numbers(model: Model) -> list[tuple[str, float]]:
+    """Return the parameters of a model that are numbers."""
     given = [(each.name, getattr(model, each.name)) for each in fields(model)]  # type: ignore[arg-type]
     return [
         (name, float(value)) for name, value in given if isinstance(value, int | float) and not isinstance(value, bool)
@@ -154,32 +157,32 @@ def sweep(comparison: Comparison) -> tuple[list[dict[str, Any]], str]:
         if trial.state == "done" and trial.point.model is not None:
             for name, value, rest in _apart(trial.point.model):
                 families[name, rest].append((value, trial))
-    grown = {key: found for key, found in families.items() if len({value for value, _ in found}) > 1}
+    grown = {key: points for key, points in families.items() if len({value for value, _ in points}) > 1}
     parameter = next((name for name, _ in grown), "")
     rows = [
         {"series": series_of(comparison, trial), "model": rest, parameter: value, **trial.metrics}
-        for (name, rest), found in grown.items()
+        for (name, rest), points in grown.items()
         if name == parameter
-        for value, trial in found
+        for value, trial in points
     ]
     return rows, parameter
 
 
 def _apart(spec: str) -> list[tuple[str, float, str]]:
     """Return each number of a model with its name, and the model's text with a gap in its place."""
-    parts, found = parse_model(spec).parts(), []
-    for place, part in enumerate(parts):
+    parts, varying = parse_model(spec).parts(), []
+    for index, part in enumerate(parts):
         for name, value in _numbers(part):
             rest = [
-                " ".join([p.name, *(f"{n}={v:g}" for n, v in _numbers(p) if (i, n) != (place, name))])
+                " ".join([p.name, *(f"{n}={v:g}" for n, v in _numbers(p) if (i, n) != (index, name))])
                 for i, p in enumerate(parts)
             ]
-            found.append((name, value, " & ".join(rest)))
-    return found
+            varying.append((name, value, " & ".join(rest)))
+    return varying
 
 
 def draw_sweep(comparison: Comparison, rows: list[dict[str, Any]], parameter: str) -> str:
-    """Return how metrics change as one parameter grows, a line for each algorithm."""
+    """Draw metrics by one parameter, with a line for each algorithm."""
     measured: dict[str, Scale] = {
         name: _scale(rows, name) for name in comparison.metrics if all(row[name] is not None for row in rows)
     }

@@ -13,7 +13,6 @@ from typing import Any, Literal
 
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import NO_BUDGET, AnyBudget, Budget, parse_budget
 from indistinct.errors import IndistinctError, InfeasibleError, ParameterError
 from indistinct.evaluation.assess.assess import assess
 from indistinct.evaluation.measure.measure import measure
@@ -25,7 +24,8 @@ from indistinct.metrics.registry import parse_metric
 from indistinct.models import Model
 from indistinct.models.registry import parse_model
 from indistinct.release.release import Release
-from indistinct.spelling import spell, split_specs
+from indistinct.suppression_limit import NO_BUDGET, AnyBudget, Budget, parse_budget
+from indistinct.text_form import spell, split_specs
 
 STANDARD = ("gcp", "discernibility")
 """The metrics that are measured by default."""
@@ -70,7 +70,7 @@ def points_of(algorithms: Algorithms, models: Models, suppression: Budgets) -> t
     asked = [parse_model(each) if isinstance(each, str) else each for each in _list_specs(models)] or [None]
     budgets = [parse_budget(each) for each in _list_budgets(suppression)]
     if not searches or not budgets:
-        raise ParameterError("a comparison needs an algorithm and a budget of suppression", hint="algorithms=['auto']")
+        raise ParameterError("a comparison needs an algorithm and a suppression limit", hint="algorithms=['auto']")
     grid = [
         Point(spell(search), None if model is None else model.spec(), budget)
         for search, model, budget in product(searches, asked, budgets)
@@ -180,6 +180,7 @@ def try_point(compared: ComparedJob, point: Point) -> Trial:
 
 
 def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
+    """Make the release of a point, and return its figures."""
     varied = replace(compared.job, model=point.model, algorithm=point.algorithm, suppression=point.suppression)
     release = run_job(varied)
     seconds = _since(began)
@@ -199,12 +200,14 @@ def _figures(compared: ComparedJob, point: Point, began: float) -> Trial:
 
 
 def _measure(compared: ComparedJob, release: Release) -> dict[str, float | None]:
-    found = measure(release, compared.metrics)
-    values: dict[str, float | None] = {metric.name: found.get(metric.name) for metric in compared.metrics}
+    """Measure a release by the compared metrics; figures that are not finite are None."""
+    measurements = measure(release, compared.metrics)
+    values: dict[str, float | None] = {metric.name: measurements.get(metric.name) for metric in compared.metrics}
     if compared.preference is not None:
         values[ANALYSIS_LOSS] = compared.preference.loss(release)
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 
 def _since(began: float) -> float:
+    """Return the seconds since a time."""
     return round(time.perf_counter() - began, 3)

@@ -28,37 +28,38 @@ def try_points(compared: ComparedJob, points: Sequence[Point], *, workers: int, 
         for point in points:
             tell(try_point(compared, point))
         return
-    ahead, found = SimpleQueue[Point](), SimpleQueue[Trial]()
+    ahead, trials = SimpleQueue[Point](), SimpleQueue[Trial]()
     for point in points:
         ahead.put(point)
     sent, share = _pickle_job(compared), max(1, threads.workers() // count)
     team = [TrialWorker(sent, threads=share) for _ in range(count)]
     try:
         with ThreadPoolExecutor(count) as pool:
-            running: set[Future[None]] = {pool.submit(worker.work, ahead, found) for worker in team}
+            running: set[Future[None]] = {pool.submit(worker.work, ahead, trials) for worker in team}
             try:
                 # Trials are reported here and not in the threads, so that only one thread writes at a time.
                 while running:
                     done, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-                    _tell_all(found, tell)
+                    _tell_all(trials, tell)
                     for each in done:
                         each.result()
             finally:
                 for worker in team:
                     worker.stop()
-        _tell_all(found, tell)
+        _tell_all(trials, tell)
     finally:
         for worker in team:
             worker.close()
 
 
-def _tell_all(found: "SimpleQueue[Trial]", tell: Tell) -> None:
+def _tell_all(queue: "SimpleQueue[Trial]", tell: Tell) -> None:
     with suppress(Empty):
         while True:
-            tell(found.get_nowait())
+            tell(queue.get_nowait())
 
 
 def _pickle_job(compared: ComparedJob) -> bytes:
+    """Pickle a job for workers; raise if a part of it cannot be pickled."""
     try:
         return pickle.dumps(compared)
     except (pickle.PicklingError, TypeError, AttributeError):  # user-defined kinds may not be picklable
@@ -76,14 +77,14 @@ class TrialWorker:
         self.process: subprocess.Popen[bytes] | None = None
         self.stopped = False
 
-    def work(self, ahead: "SimpleQueue[Point]", found: "SimpleQueue[Trial]") -> None:
+    def work(self, ahead: "SimpleQueue[Point]", queue: "SimpleQueue[Trial]") -> None:
         """Try points until none is left."""
         while not self.stopped:
             try:
                 point = ahead.get_nowait()
             except Empty:
                 return
-            found.put(self.ask(point))
+            queue.put(self.ask(point))
 
     def ask(self, point: Point) -> Trial:
         """Return the process's trial of a point, or a failed trial if the process crashed."""
@@ -118,6 +119,7 @@ class TrialWorker:
         return process.returncode
 
     def _running(self) -> "subprocess.Popen[bytes]":
+        """Return the running process of the worker, started on first use."""
         if self.process is None:
             self.process = subprocess.Popen(
                 # It imports what this process imports, and nothing from the working directory.

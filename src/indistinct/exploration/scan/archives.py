@@ -48,29 +48,30 @@ def find_strays(archive: zipfile.ZipFile, content: bytes, name: str) -> Strays:
 
 
 def _find_strays(archive: zipfile.ZipFile, content: bytes) -> Strays:
+    """Collect the bytes of an archive that belong to no entry."""
     entries = archive.infolist()
-    found: dict[str, list[bytes]] = {}
-    used = [_read_local(content, entry, found) for entry in entries]
-    used += _read_directory(content, archive.start_dir, len(entries), found)
+    strays: dict[str, list[bytes]] = {}
+    used = [_read_local(content, entry, strays) for entry in entries]
+    used += _read_directory(content, archive.start_dir, len(entries), strays)
     for start, end in unused_ranges(used, len(content)):
-        place = BEFORE if start == 0 else BEHIND if end == len(content) else BETWEEN
-        found.setdefault(place, []).append(content[start:end])
-    found.setdefault(COMMENTS, []).extend([archive.comment, *(entry.comment for entry in entries)])
-    found.setdefault(EXTRAS, []).extend(_strange_fields(entry.extra) for entry in entries)
+        location = BEFORE if start == 0 else BEHIND if end == len(content) else BETWEEN
+        strays.setdefault(location, []).append(content[start:end])
+    strays.setdefault(COMMENTS, []).extend([archive.comment, *(entry.comment for entry in entries)])
+    strays.setdefault(EXTRAS, []).extend(_strange_fields(entry.extra) for entry in entries)
     names = Counter(entry.filename.casefold() for entry in entries)
-    joined = {place: b"\n".join(filter(None, parts)) for place, parts in found.items()}
-    return Strays({place: each for place, each in joined.items() if each}, sum(names.values()) - len(names))
+    joined = {location: b"\n".join(filter(None, parts)) for location, parts in strays.items()}
+    return Strays({location: each for location, each in joined.items() if each}, sum(names.values()) - len(names))
 
 
-def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[bytes]]) -> tuple[int, int]:
-    """Return where an entry begins and ends; collect further bytes of its header and compressed content."""
+def _read_local(content: bytes, entry: zipfile.ZipInfo, strays: dict[str, list[bytes]]) -> tuple[int, int]:
+    """Return the span of an entry; collect further bytes of its header and compressed content."""
     start = entry.header_offset
     name, extra = struct.unpack_from("<HH", content, start + LOCAL_SIZE - 4)
     data = start + LOCAL_SIZE + name + extra
     end = data + entry.compress_size
-    found.setdefault(EXTRAS, []).append(_strange_fields(content[data - extra : data]))
+    strays.setdefault(EXTRAS, []).append(_strange_fields(content[data - extra : data]))
     if entry.compress_type == zipfile.ZIP_DEFLATED:
-        found.setdefault(PACKED, []).append(_behind_stream(content[data:end]))
+        strays.setdefault(PACKED, []).append(_behind_stream(content[data:end]))
     if entry.flag_bits & HAS_DESCRIPTOR:
         end += 4 * (content[end : end + 4] == DESCRIPTOR)
         crc = struct.pack("<I", entry.CRC)
@@ -82,6 +83,7 @@ def _read_local(content: bytes, entry: zipfile.ZipInfo, found: dict[str, list[by
 
 
 def _fits(entry: zipfile.ZipInfo, form: str) -> bool:
+    """Return whether the sizes of an entry fit the form of its descriptor."""
     return form == "<QQ" or max(entry.compress_size, entry.file_size) < 1 << 32
 
 
@@ -99,9 +101,9 @@ def _behind_stream(packed: bytes) -> bytes:
 
 
 def _read_directory(
-    content: bytes, start: int, entries: int, found: dict[str, list[bytes]]
+    content: bytes, start: int, entries: int, strays: dict[str, list[bytes]]
 ) -> Iterator[tuple[int, int]]:
-    """Yield where the records of the central directory and of the end begin and end."""
+    """Yield the spans of the central directory's records and of the end record."""
     for _ in range(entries):
         sizes = struct.unpack_from("<HHH", content, start + 28)
         end = start + CENTRAL_SIZE + sum(sizes)
@@ -109,14 +111,14 @@ def _read_directory(
         start = end
     if content.startswith(END_64, start):
         (size,) = struct.unpack_from("<Q", content, start + 4)
-        found.setdefault(EXTRAS, []).append(content[start + 56 : start + 12 + size])
+        strays.setdefault(EXTRAS, []).append(content[start + 56 : start + 12 + size])
         yield start, start + 12 + size
         start += 12 + size
-    place = content.rfind(END, start)
-    if content.startswith(LOCATOR_64, place - LOCATOR_SIZE):
-        yield place - LOCATOR_SIZE, place
-    (comment,) = struct.unpack_from("<H", content, place + END_SIZE - 2)
-    yield place, place + END_SIZE + comment
+    position = content.rfind(END, start)
+    if content.startswith(LOCATOR_64, position - LOCATOR_SIZE):
+        yield position - LOCATOR_SIZE, position
+    (comment,) = struct.unpack_from("<H", content, position + END_SIZE - 2)
+    yield position, position + END_SIZE + comment
 
 
 def _strange_fields(extra: bytes) -> bytes:
@@ -139,17 +141,18 @@ def _strange_fields(extra: bytes) -> bytes:
 
 
 def _check_strays(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the bytes of an archive that belong to no entry."""
     strays: Strays | None = subject.file.strays
     if strays is None:
         return
-    for place, stored in strays.bytes_in.items():
+    for index, stored in strays.bytes_in.items():
         # A comment of an archive is shown by programs that unpack it; programs for workbooks write none.
-        is_usual = place == COMMENTS and subject.file.kind == "zip"
+        is_usual = index == COMMENTS and subject.file.kind == "zip"
         yield Finding(
             Severity.SUSPICION if is_usual else Severity.LEAK,
             "the archive",
             len(stored),
-            f"{plural(len(stored), 'byte')} {place} belong to no entry of the archive, and programs do not show them",
+            f"{plural(len(stored), 'byte')} {index} belong to no entry of the archive, and programs do not show them",
             "save the table alone in a new file",
         )
     if strays.repeated:

@@ -51,6 +51,7 @@ OF_FIELDS = {b"PARQUET:field_id", b"_PL_CATEGORICAL2"}
 
 
 def _index(subject: ScannedFile) -> Iterator[Finding]:
+    """Report a stored index of a pandas frame."""
     described = _pandas(metadata_of(subject).get(b"pandas"))
     if described is None:
         return
@@ -76,6 +77,7 @@ def _index(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _index_of_frame(subject: ScannedFile, name: str) -> Finding:
+    """Return the finding of a stored index."""
     return leak(
         subject.called(name) if name in subject.columns else "metadata",
         subject.table.num_rows,
@@ -112,10 +114,10 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
             f"the metadata tells {meanings}",
             "remove it unless it is needed: replace_schema_metadata(None) in Arrow",
         )
-    for place, field in enumerate(subject.table.schema):
+    for index, field in enumerate(subject.table.schema):
         own = [key for key in field.metadata or {} if key not in OF_FIELDS]
         if own:
-            called = subject.called(subject.columns[place])
+            called = subject.called(subject.columns[index])
             yield suspicion(
                 called,
                 len(own),
@@ -125,6 +127,7 @@ def _pairs(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _attributes(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the attributes and the index of a stored frame."""
     frame = subject.file.inside
     if not frame:
         return
@@ -154,6 +157,7 @@ def metadata_text(schema: pa.Schema) -> bytes:
 
 
 def _pandas(text: bytes | None) -> dict[str, Any] | None:
+    """Parse the metadata of pandas, None if there is none."""
     try:
         described = json.loads(text or b"")
     except (ValueError, RecursionError):
@@ -162,8 +166,8 @@ def _pandas(text: bytes | None) -> dict[str, Any] | None:
 
 
 def _list(described: Mapping[str, Any], key: str) -> list[Any]:
-    found = described.get(key)
-    return found if isinstance(found, list) else []
+    entries = described.get(key)
+    return entries if isinstance(entries, list) else []
 
 
 # Seven values have 5,040 orders, so that an order by chance is unlikely from this number on.
@@ -171,11 +175,12 @@ MIN_VALUES_IN_ORDER = 7
 
 
 def _unused_categories(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Report values of a dictionary that no row has."""
     if subject.file.rows is not None:
         yield NotChecked("values in a dictionary that no row has", "not all rows were read: others may have them")
         return
-    for place, name in enumerate(subject.columns):
-        column = subject.table.column(place)
+    for index, name in enumerate(subject.columns):
+        column = subject.table.column(index)
         if not isinstance(column.type, pa.DictionaryType) or subject.file.kind == "delimited":
             continue
         unused = _unused_values(column)
@@ -198,20 +203,21 @@ def _unused_values(column: pa.ChunkedArray) -> int:
 
 
 def _category_order(subject: ScannedFile) -> Iterator[Finding]:
+    """Report a dictionary in the order of the original's rows."""
     if subject.original is None:
         return
-    for place, name in enumerate(subject.columns):
-        column = subject.table.column(place)
+    for index, name in enumerate(subject.columns):
+        column = subject.table.column(index)
         is_coded = isinstance(column.type, pa.DictionaryType) and subject.file.kind != "delimited"
         if not is_coded or not column.num_chunks or name not in subject.original.columns:
             continue
         here = _texts(distinct_values(column.slice(0, len(column.chunk(0)))))
         there = _texts(distinct_values(subject.original.data[name]))
         both = set(here) & set(there)
-        shown, first, listed = (
+        stored, first, listed = (
             [text for text in texts if text in both] for texts in (here, there, _texts(column.chunk(0).dictionary))
         )
-        explained = listed in (shown, sorted(listed), sorted(listed, reverse=True))
+        explained = listed in (stored, sorted(listed), sorted(listed, reverse=True))
         if len(listed) >= MIN_VALUES_IN_ORDER and listed == first and not explained:
             called = subject.called(name)
             yield leak(
@@ -227,8 +233,9 @@ def _texts(values: pa.Array) -> list[str]:
 
 
 def _stored_behind_missing(subject: ScannedFile) -> Iterator[Finding]:
-    for place, name in enumerate(subject.columns):
-        kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(place).chunks)
+    """Report values stored behind missing cells."""
+    for index, name in enumerate(subject.columns):
+        kept = sum(_kept_behind(chunk) for chunk in subject.file.inside.stored.column(index).chunks)
         if kept:
             called = subject.called(name)
             yield leak(
@@ -291,8 +298,8 @@ def open_arrow(content: bytes, name: str) -> Opened:
             behind = len(content) - reader.tell()
         check_width(table.num_columns)
         table.validate()
-        for place, column in enumerate(table.column_names):
-            check_text(column, table.column(place))
+        for index, column in enumerate(table.column_names):
+            check_text(column, table.column(index))
         table.validate(full=True)
     except MemoryError:
         raise

@@ -52,19 +52,19 @@ class Finding(AsJson):
     check: str = ""
 
 
-def leak(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def leak(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding that identifies a person."""
-    return Finding(Severity.LEAK, place, count, sentence, remedy)
+    return Finding(Severity.LEAK, location, count, sentence, remedy)
 
 
-def suspicion(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def suspicion(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding that may identify a person."""
-    return Finding(Severity.SUSPICION, place, count, sentence, remedy)
+    return Finding(Severity.SUSPICION, location, count, sentence, remedy)
 
 
-def note(place: str, count: int, sentence: str, remedy: str) -> Finding:
+def note(location: str, count: int, sentence: str, remedy: str) -> Finding:
     """Return a finding about other content."""
-    return Finding(Severity.NOTE, place, count, sentence, remedy)
+    return Finding(Severity.NOTE, location, count, sentence, remedy)
 
 
 def bytes_behind(count: int, what: str) -> Iterator[Finding]:
@@ -173,9 +173,9 @@ class ScannedFile:
         """The columns that a release of the original may show: those with a role, or of the original."""
         declared = () if self.schema is None else self.schema.published
         before = () if self.original is None else self.original.columns
-        shown = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
-        beside = (name + end for name in shown for end in (*COMPANIONS, *BOUNDS))
-        return frozenset((*shown, *beside))
+        names = [name for name in dict.fromkeys((*declared, *before)) if name not in self.hidden]
+        beside = (name + end for name in names for end in (*COMPANIONS, *BOUNDS))
+        return frozenset((*names, *beside))
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class ScannedFile:
         return tuple(dict.fromkeys((*declared, *self.suggested)))
 
     def called(self, name: str) -> str:
-        """Return how a finding names a column: by number where its name may be a person's data."""
+        """Return the name of a column in findings: its number where the name may be personal data."""
         if name == NAMELESS:
             return f"the nameless column number {self.columns.index(name) + 1}"
         expected = [each for each in self.expected_columns if each in self.columns]
@@ -214,7 +214,7 @@ class ScanCheck:
         return not self.kinds or subject.file.kind in self.kinds
 
     def missing(self, subject: ScannedFile) -> tuple[str, ...]:
-        """Return what the check needs and is missing; without cells, nothing else helps."""
+        """Return the inputs that the check needs and does not have; without cells only the table is named."""
         missing = tuple(name for name in self.needs if _is_absent(subject, name))
         return ("table",) if "table" in missing else missing
 

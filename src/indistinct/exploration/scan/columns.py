@@ -31,12 +31,13 @@ MIN_SHARE_OF_RANGE = 0.5
 
 
 def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns that neither the schema nor the original has."""
     is_known = subject.schema is not None or subject.original is not None
     rows = subject.table.num_rows
-    for place, name in enumerate(subject.columns):
+    for index, name in enumerate(subject.columns):
         if name in subject.expected_columns or name in subject.hidden:
             continue
-        called, column = subject.called(name), subject.table.column(place)
+        called, column = subject.called(name), subject.table.column(index)
         if column.null_count == len(column) and rows:
             continue  # a delimiter at the end of every line makes an empty column
         is_row_name, own = bool(ROW_NAMES.fullmatch(name)), _distinct(column) == rows > 1
@@ -70,9 +71,10 @@ def _find_invented_columns(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_identifiers(subject: ScannedFile) -> Iterator[Finding]:
+    """Report published identifiers."""
     hidden = {name.strip().casefold() for name in subject.hidden}
-    for place, name in enumerate(subject.columns):
-        column = subject.table.column(place)
+    for index, name in enumerate(subject.columns):
+        column = subject.table.column(index)
         if name.strip().casefold() in hidden:
             severity, sentence, remedy = _judge_identifier(subject, name, column)
             if name in subject.suggested:
@@ -111,12 +113,13 @@ def _are_hashes(subject: ScannedFile, column: pa.ChunkedArray) -> bool:
 
 
 def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns that number the rows."""
     declared = () if subject.schema is None else subject.schema.published
-    for place, name in enumerate(subject.columns):
+    for index, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
             continue  # reported already
-        numbers = whole_numbers(subject.table.column(place))
-        if numbers is None or not number_rows(subject.table.column(place)):
+        numbers = whole_numbers(subject.table.column(index))
+        if numbers is None or not number_rows(subject.table.column(index)):
             continue
         called, consecutive = subject.called(name), _spread(numbers) == len(numbers)
         # A column of years has consecutive numbers too; numbers from 0 or 1 on count rows.
@@ -132,14 +135,15 @@ def _find_row_numbers(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_unique_columns(subject: ScannedFile) -> Iterator[Finding]:
+    """Report columns in which nearly every value is unique."""
     rows = subject.table.num_rows
-    for place, name in enumerate(subject.columns):
+    for index, name in enumerate(subject.columns):
         if name in subject.hidden or (ROW_NAMES.fullmatch(name) and name not in subject.expected_columns):
             continue
-        alone = rows_alone(subject.table.column(place))
+        alone = rows_alone(subject.table.column(index))
         if not is_nearly_unique(alone, rows):
             continue
-        called, sorted_ = subject.called(name), alone == rows and is_sorted(subject.table.column(place))
+        called, sorted_ = subject.called(name), alone == rows and is_sorted(subject.table.column(index))
         yield suspicion(
             called,
             alone,

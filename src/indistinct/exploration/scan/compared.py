@@ -19,29 +19,29 @@ def published_as_is(subject: ScannedFile) -> Mapping[str, tuple[pa.ChunkedArray,
     original = subject.compared
     if original is None:
         return {}
-    found = {}
+    unmodified = {}
     for name in original.columns:
         if subject.columns.count(name) != 1:
             continue
         if _is_part(subject.table[name], original.data[name]):
             before = plain(original.data[name])
-            shown = in_type(subject.table[name], before.type)
-            if shown is not None:
-                found[name] = (shown, before)
-    return found
+            cells = in_type(subject.table[name], before.type)
+            if cells is not None:
+                unmodified[name] = (cells, before)
+    return unmodified
 
 
 def _is_part(published: pa.ChunkedArray, original: pa.ChunkedArray) -> bool:
     """Return whether a published column has values, and none of them more often than the original has it."""
     many, many_counts = count_values(original)
     values, counts = count_values(published)
-    shown = in_type(values, many.type)
-    if shown is None or shown.null_count == len(shown):
+    cells = in_type(values, many.type)
+    if cells is None or cells.null_count == len(cells):
         return False
-    places = pc.index_in(shown, value_set=many)
-    if places.null_count:
+    positions = pc.index_in(cells, value_set=many)
+    if positions.null_count:
         return False
-    return bool((counts <= many_counts[places.to_numpy()]).all())
+    return bool((counts <= many_counts[positions.to_numpy()]).all())
 
 
 def count_values(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Counts]:
@@ -94,8 +94,8 @@ def _wide_integers(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def in_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
     """Return a published column in the type of the original, None where its cells do not fit."""
     try:
-        shown = plain(column)
-        return shown if shown.type == kind else shown.cast(kind)
+        cells = plain(column)
+        return cells if cells.type == kind else cells.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
 
@@ -124,6 +124,7 @@ def in_plain_types(table: pa.Table) -> pa.Table:
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Convert a column to a type in which equal values compare equal."""
     kind, types = column.type, pa.types
     if isinstance(kind, pa.DictionaryType):
         return pa.chunked_array(
@@ -164,6 +165,7 @@ def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Write the cells of a column as text."""
     try:
         cells = column.to_pylist()
     except (OverflowError, ValueError):  # timestamps that Python cannot represent, such as those of the year 20000
@@ -173,7 +175,7 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _with_numbers(kind: pa.DataType) -> pa.DataType:
-    """Return a type in which times inside another type are replaced with numbers."""
+    """Replace times by numbers inside a nested type."""
     types = pa.types
     if types.is_struct(kind):
         return pa.struct([each.with_type(_with_numbers(each.type)) for each in kind])

@@ -58,6 +58,7 @@ class _Matched:
 
 
 def _order(subject: ScannedFile) -> Iterator[Finding]:
+    """Report rows in the order of the original."""
     matched = _match_classes(subject) or _match_rows(subject)
     if matched is None or len(matched.kinds) < MIN_ROWS_TESTED:
         return
@@ -103,10 +104,10 @@ def _never_reached(statistic: Callable[[Array], float], cells: Codes | Floats, c
 
 def _embedding(groups: Codes, matched: _Matched) -> Callable[[Codes], float]:
     """Return a function that counts the rows of each group in the order of the original, or in its reverse."""
-    places, backwards = _places(matched), groups[::-1]
+    positions, backwards = _places(matched), groups[::-1]
 
     def measure(kinds: Codes) -> float:
-        return max(_count_embedded(kinds, groups, places), _count_embedded(kinds[::-1], backwards, places))
+        return max(_count_embedded(kinds, groups, positions), _count_embedded(kinds[::-1], backwards, positions))
 
     return measure
 
@@ -121,9 +122,9 @@ def _count_embedded(kinds: Codes, groups: Codes, places: Mapping[int, Sequence[i
     for kind, group in zip(kinds.tolist(), groups.tolist(), strict=True):
         own = places[kind]
         index = bisect_left(own, last.get(group, -1) + 1)
-        found = index < len(own)
-        last[group] = own[index] if found else AFTER_ALL_ROWS
-        count += found
+        embedded = index < len(own)
+        last[group] = own[index] if embedded else AFTER_ALL_ROWS
+        count += embedded
     return count
 
 
@@ -150,9 +151,9 @@ def _places(matched: _Matched) -> dict[int, list[int]]:
     rows = np.flatnonzero(wanted[matched.original])
     kinds = matched.original[rows]
     order = rows[np.argsort(kinds, kind="stable")]
-    shown = np.unique(matched.kinds)
-    low, high = (np.searchsorted(matched.original[order], shown, side=side) for side in ("left", "right"))
-    return {int(kind): order[a:b].tolist() for kind, a, b in zip(shown, low, high, strict=True)}
+    present = np.unique(matched.kinds)
+    low, high = (np.searchsorted(matched.original[order], present, side=side) for side in ("left", "right"))
+    return {int(kind): order[a:b].tolist() for kind, a, b in zip(present, low, high, strict=True)}
 
 
 def _expected_places(matched: _Matched) -> Floats:
@@ -180,22 +181,22 @@ def _match_classes(subject: ScannedFile) -> _Matched | None:
     if schema is None or original is None or not schema.quasi or not rows:
         return None
     same = {name: column.slice(0, rows) for name, (column, _) in published_as_is(subject).items()}
-    shown = {
+    texts = {
         name: same.get(name, plain(subject.table[name].slice(0, rows)))
         for name in subject.columns
         if subject.columns.count(name) == 1 and name in subject.expected_columns
     }
-    if not set(schema.quasi) <= {*shown} & {*original.columns}:
+    if not set(schema.quasi) <= {*texts} & {*original.columns}:
         return None
     classes = _classes(subject, rows, same)
-    order, blocks = _row_order(subject, schema, shown), classes
+    order, blocks = _row_order(subject, schema, texts), classes
     if order is not None and _stand_apart(classes):
         blocks = order.blocks
     if order is None:
-        readable = _readable_schema(subject, schema, shown)
+        readable = _readable_schema(subject, schema, texts)
         if readable is None:
             return None
-        kept = {name: column for name, column in shown.items() if name in readable.columns}
+        kept = {name: column for name, column in texts.items() if name in readable.columns}
         order = _row_order(subject, readable, kept)
     if order is None:
         return None
@@ -203,18 +204,18 @@ def _match_classes(subject: ScannedFile) -> _Matched | None:
     return matched.take(np.flatnonzero(order.kinds >= 0))
 
 
-def _row_order(subject: ScannedFile, schema: Schema, shown: Mapping[str, pa.ChunkedArray]) -> RowOrder | None:
+def _row_order(subject: ScannedFile, schema: Schema, columns: Mapping[str, pa.ChunkedArray]) -> RowOrder | None:
     """Return the published rows with the equal rows of the original; None if no row can be matched."""
     hierarchies = {**subject.suggested_hierarchies, **subject.hierarchies}
     try:
-        target = target_of(pa.table(dict(shown)), schema, original=subject.compared, hierarchies=hierarchies)
+        target = target_of(pa.table(dict(columns)), schema, original=subject.compared, hierarchies=hierarchies)
         order = next((order for what, order in row_orders(target) if what == "rows"), None)
     except IndistinctError:
         return None
     return None if order is None or not (order.originals >= 0).any() else order
 
 
-def _readable_schema(subject: ScannedFile, schema: Schema, shown: Mapping[str, pa.ChunkedArray]) -> Schema | None:
+def _readable_schema(subject: ScannedFile, schema: Schema, columns: Mapping[str, pa.ChunkedArray]) -> Schema | None:
     """Return the schema without the quasi-identifiers whose labels match no value of the original.
 
     None if all do not.
@@ -222,7 +223,7 @@ def _readable_schema(subject: ScannedFile, schema: Schema, shown: Mapping[str, p
     A tool may write labels that follow no known hierarchy. Rows are then matched by the other columns.
     """
     readable = [
-        name for name in schema.quasi if _row_order(subject, Schema(quasi=[name]), {name: shown[name]}) is not None
+        name for name in schema.quasi if _row_order(subject, Schema(quasi=[name]), {name: columns[name]}) is not None
     ]
     others = (*schema.sensitive, *schema.insensitive)
     roles = {name: schema.role(name) for name in schema.columns if name in readable or name in others}
@@ -242,45 +243,45 @@ def _match_rows(subject: ScannedFile) -> _Matched | None:
     if not same or not rows or subject.original is None:
         return None
     both = [
-        codes_of(pa.chunked_array([*shown.slice(0, rows).chunks, *before.chunks])) for shown, before in same.values()
+        codes_of(pa.chunked_array([*cells.slice(0, rows).chunks, *before.chunks])) for cells, before in same.values()
     ]
     vectors = group_rows(both, [int(codes.max()) + 1 for codes in both]).group_ids().astype(np.int64)
     # Vectors are numbered among those of the original; a row of bucketization matches none.
     known = np.zeros(int(vectors.max()) + 1, dtype=bool)
     known[vectors[rows:]] = True
     present, numbers = known[vectors[:rows]], np.cumsum(known) - 1
-    shown, original = numbers[vectors[:rows][present]], numbers[vectors[rows:]]
+    cells, original = numbers[vectors[:rows][present]], numbers[vectors[rows:]]
     # In their own type, numbers of a text file are sorted as numbers.
     classes = _classes(subject, rows, {name: column for name, (column, _) in same.items()})[present]
-    return _Matched(classes, classes, shown, original, by_class=False)
+    return _Matched(classes, classes, cells, original, by_class=False)
 
 
 def _classes(subject: ScannedFile, rows: int, same: Mapping[str, pa.ChunkedArray]) -> Codes:
-    """Return groups of rows in which only chance may decide the order.
+    """Number the groups of rows in which the order must be random.
 
     They publish equal quasi-identifiers, and equal values wherever the file is sorted or grouped by a column.
     """
     quasi = () if subject.schema is None else published_schema(subject.schema, subject.columns).quasi
-    fixed = [place for place, name in enumerate(subject.columns) if name not in same or name in quasi]
+    fixed = [index for index, name in enumerate(subject.columns) if name not in same or name in quasi]
     columns = {
-        place: codes_of(same.get(name, subject.table.column(place)).slice(0, rows))
-        for place, name in enumerate(subject.columns)
+        index: codes_of(same.get(name, subject.table.column(index)).slice(0, rows))
+        for index, name in enumerate(subject.columns)
     }
     # Row numbers are no column of the original: they do not explain an order, they show it.
     known = subject.expected_columns
     columns = {
-        place: codes for place, codes in columns.items() if subject.columns[place] in known or 2 * codes.max() <= rows
+        index: codes for index, codes in columns.items() if subject.columns[index] in known or 2 * codes.max() <= rows
     }
     key: Codes = np.zeros(rows, dtype=np.int64)
-    for place in fixed:
-        if place in columns:
-            key = _join_keys(key, columns.pop(place))
+    for index in fixed:
+        if index in columns:
+            key = _join_keys(key, columns.pop(index))
     grew = True
     while grew:
         grew = False
-        for place, codes in list(columns.items()):
+        for index, codes in list(columns.items()):
             if _explains(key, codes):
-                key, grew = _join_keys(key, columns.pop(place)), True
+                key, grew = _join_keys(key, columns.pop(index)), True
     return key
 
 

@@ -25,6 +25,7 @@ MIN_SHARE_IN_ORIGINAL = 0.1
 
 
 def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
+    """Report an original whose values differ too much from the published ones."""
     original = subject.compared
     if original is None:
         raise AssertionError("the check needs the original")
@@ -33,11 +34,11 @@ def _find_another_original(subject: ScannedFile) -> Iterator[Finding]:
     shared = [name for name in original.columns if subject.columns.count(name) == 1]
     compared = [name for name in shared if name not in quasi]
     counts = [_count_shared(subject.table[name], original, name) for name in compared]
-    several = [(found, values) for found, values in counts if values]
+    several = [(finding, values) for finding, values in counts if values]
     if not several and not subject.expected_columns.isdisjoint(subject.columns):
         return  # no column is unmodified
-    if all(found < MIN_SHARE_IN_ORIGINAL * values for found, values in several):
-        lost = sum(values - found for found, values in several) or len(subject.columns)
+    if all(finding < MIN_SHARE_IN_ORIGINAL * values for finding, values in several):
+        lost = sum(values - finding for finding, values in several) or len(subject.columns)
         seen = (
             f"hardly any value of {plural(len(several), 'column')} is in it, unless all are generalized"
             if several
@@ -55,10 +56,10 @@ def _count_shared(column: pa.ChunkedArray, original: Table, name: str) -> tuple[
     """Return (distinct values of a published column that the original has, all its distinct values)."""
     before = distinct_values(original.data[name])
     published = pc.drop_null(distinct_values(column))
-    shown = in_type(pa.chunked_array([published]), before.type)
-    if shown is None:
+    cells = in_type(pa.chunked_array([published]), before.type)
+    if cells is None:
         return 0, len(published)
-    values = shown.unique()
+    values = cells.unique()
     return int(pc.sum(pc.is_in(values, value_set=before)).as_py() or 0), len(values)
 
 

@@ -122,6 +122,7 @@ def encrypted_error(name: str) -> InputError:
 
 
 def _key_values(metadata: Any) -> bytes:
+    """Return the metadata of a footer as bytes to search, with embedded schemas decoded."""
     pairs, content = dict(metadata.metadata or {}), io.BytesIO()
     content.write((metadata.created_by or "").encode())
     for key, value in pairs.items():
@@ -139,7 +140,7 @@ def _not_read(schema: pa.Schema, metadata: Any) -> tuple[NotChecked, ...]:
     reason = "the reader of Parquet files does not show them"
     texts = {field.name for field in schema if is_text(field.type)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    parts = [group.column(index) for group in groups for index in range(group.num_columns)]
     numbers = {part.path_in_schema for part in parts if part.has_dictionary_page} - texts
     unseen = []
     if numbers:
@@ -157,8 +158,8 @@ def _count_strays(metadata: Any, content: bytes) -> int:
     used = [(0, len(MAGIC))]
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            part = group.column(place)
+        for index in range(group.num_columns):
+            part = group.column(index)
             start = min(offset for offset in (part.dictionary_page_offset, part.data_page_offset) if offset)
             used.append((start, start + part.total_compressed_size))
     with suppress(ValueError):
@@ -167,13 +168,14 @@ def _count_strays(metadata: Any, content: bytes) -> int:
 
 
 def _statistics(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Report statistics with values that no published row has."""
     inside = subject.file.inside
     wrong: dict[str, int] = {}
     unread: set[str] = set()
     for number, group in inside.groups.items():
         described = inside.metadata.row_group(number)
-        for place in range(described.num_columns):
-            part = described.column(place)
+        for index in range(described.num_columns):
+            part = described.column(index)
             name = part.path_in_schema
             if part.statistics is None:
                 continue
@@ -245,16 +247,17 @@ def _comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArra
 
 def _cut(end: Any, value: str, *, last: bool) -> int:
     """Return 1 unless an end is the value, or its beginning with the last letter possibly increased by one."""
-    shown = end.decode(errors="replace") if isinstance(end, bytes) else str(end)
-    if shown == value:
+    text = end.decode(errors="replace") if isinstance(end, bytes) else str(end)
+    if text == value:
         return 0
     if last:
-        is_beginning = len(shown) < len(value) and shown[:-1] == value[: len(shown) - 1] and shown > value
+        is_beginning = len(text) < len(value) and text[:-1] == value[: len(text) - 1] and text > value
         return int(not is_beginning)
-    return int(not (shown and value.startswith(shown)))
+    return int(not (text and value.startswith(text)))
 
 
 def _strays(subject: ScannedFile) -> Iterator[Finding]:
+    """Report the bytes of the file that belong to no column or index."""
     inside = subject.file.inside
     yield from bytes_behind(len(inside.behind), "Parquet file")
     if inside.between:
@@ -269,11 +272,12 @@ def _strays(subject: ScannedFile) -> Iterator[Finding]:
 
 def _has_indexes(metadata: Any) -> bool:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    parts = [group.column(place) for group in groups for place in range(group.num_columns)]
+    parts = [group.column(index) for group in groups for index in range(group.num_columns)]
     return any(part.has_column_index or part.has_offset_index or part.bloom_filter_offset for part in parts)
 
 
 def _writer(subject: ScannedFile) -> Iterator[Finding]:
+    """Note the program that wrote the file."""
     metadata = subject.file.inside.metadata
     if metadata.created_by:
         yield note(

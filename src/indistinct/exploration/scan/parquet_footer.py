@@ -19,7 +19,7 @@ Fields = dict[int, Any]
 
 
 def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
-    """Yield where page indexes and Bloom filters begin and end; raise `ValueError` for a broken footer."""
+    """Yield the spans of page indexes and Bloom filters; raise `ValueError` for a broken footer."""
     try:
         fields, _ = _read_struct(content, footer, 0)
         for group in fields.get(ROW_GROUPS, ()):
@@ -37,13 +37,13 @@ def index_ranges(content: bytes, footer: int) -> Iterator[tuple[int, int]]:
 
 
 def _copy_of(described: Fields, content: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where a copy of a column's metadata begins and ends: some programs write one."""
+    """Yield the span of a copy of a column's metadata; some programs write one."""
     starts = [described[field] for field in (DATA_PAGES, DICTIONARY) if described.get(field)]
-    place = min(starts, default=0) + described.get(PACKED_SIZE, 0)
+    position = min(starts, default=0) + described.get(PACKED_SIZE, 0)
     with suppress(IndexError, ValueError, struct.error):
-        fields, end = _read_struct(content, place, 0)
+        fields, end = _read_struct(content, position, 0)
         if fields == described:
-            yield place, end
+            yield position, end
 
 
 def _bloom_filter_size(content: bytes, start: int) -> int:
@@ -52,69 +52,73 @@ def _bloom_filter_size(content: bytes, start: int) -> int:
     return end - start + int(header[1])
 
 
-def _read_struct(content: bytes, place: int, depth: int) -> tuple[Fields, int]:
+def _read_struct(content: bytes, index: int, depth: int) -> tuple[Fields, int]:
+    """Read a struct of the compact Thrift protocol; return it with the position after it."""
     if depth > MAX_DEPTH:
         raise ValueError("structs are nested too deep")
     fields: Fields = {}
     number = 0
-    while (head := content[place]) != 0:
-        place += 1
+    while (head := content[index]) != 0:
+        index += 1
         if head >> 4:
             number += head >> 4
         else:
-            number, place = _read_signed(content, place)
+            number, index = _read_signed(content, index)
         kind = head & 15
         if kind in (TRUE, FALSE):
             fields[number] = kind == TRUE
         else:
-            fields[number], place = _read_value(content, place, kind, depth)
-    return fields, place + 1
+            fields[number], index = _read_value(content, index, kind, depth)
+    return fields, index + 1
 
 
-def _read_value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+def _read_value(content: bytes, index: int, kind: int, depth: int) -> tuple[Any, int]:
+    """Read a value of a Thrift type; return it with the position after it."""
     match kind:
         case 1 | 2 | 3:  # one byte: a boolean in a list, or a small number
-            return content[place], place + 1
+            return content[index], index + 1
         case 4 | 5 | 6:
-            return _read_signed(content, place)
+            return _read_signed(content, index)
         case 7:
-            return struct.unpack_from("<d", content, place)[0], place + 8
+            return struct.unpack_from("<d", content, index)[0], index + 8
         case 8:
-            size, place = _read_unsigned(content, place)
-            return content[place : place + size], place + size
+            size, index = _read_unsigned(content, index)
+            return content[index : index + size], index + size
         case 9 | 10:
-            return _read_list(content, place, depth)
+            return _read_list(content, index, depth)
         case 12:
-            return _read_struct(content, place, depth + 1)
+            return _read_struct(content, index, depth + 1)
     raise ValueError("a field of an unknown type")
 
 
-def _read_list(content: bytes, place: int, depth: int) -> tuple[list[Any], int]:
-    head, place = content[place], place + 1
+def _read_list(content: bytes, index: int, depth: int) -> tuple[list[Any], int]:
+    """Read a list of the compact Thrift protocol; return it with the position after it."""
+    head, index = content[index], index + 1
     size, kind = head >> 4, head & 15
     if size == 15:
-        size, place = _read_unsigned(content, place)
+        size, index = _read_unsigned(content, index)
     if size > len(content):
         raise ValueError("a list is longer than the file")
     items = []
     for _ in range(size):
-        item, place = _read_value(content, place, kind, depth + 1)
+        item, index = _read_value(content, index, kind, depth + 1)
         items.append(item)
-    return items, place
+    return items, index
 
 
-def _read_unsigned(content: bytes, place: int) -> tuple[int, int]:
+def _read_unsigned(content: bytes, index: int) -> tuple[int, int]:
+    """Read an unsigned integer of variable length; return it with the position after it."""
     value = shift = 0
     while True:
-        byte, place = content[place], place + 1
+        byte, index = content[index], index + 1
         value |= (byte & 127) << shift
         if byte < 128:
-            return value, place
+            return value, index
         shift += 7
         if shift > 63:
             raise ValueError("a number is too long")
 
 
-def _read_signed(content: bytes, place: int) -> tuple[int, int]:
-    value, place = _read_unsigned(content, place)
-    return (value >> 1) ^ -(value & 1), place
+def _read_signed(content: bytes, index: int) -> tuple[int, int]:
+    value, index = _read_unsigned(content, index)
+    return (value >> 1) ^ -(value & 1), index

@@ -79,14 +79,15 @@ def open_pickle(content: bytes, name: str) -> Opened:
 
 
 def _read(content: bytes) -> tuple[Pickle, bool]:
+    """Read the instructions of a pickle without running them; return also whether it was read to its end."""
     imports: dict[str, None] = {}
     texts: dict[str, None] = {}
     memo: dict[int, str] = {}
     recent, numbers, ranges = ["", ""], [0, 0, 0], set()
     calls = end = 0
     last, whole = "", False
-    for count, (code, argument, place) in enumerate(pickletools.genops(content)):
-        end, whole = place or 0, code.name == "STOP"
+    for count, (code, argument, index) in enumerate(pickletools.genops(content)):
+        end, whole = index or 0, code.name == "STOP"
         if count >= MAX_INSTRUCTIONS:
             break
         match code.name:
@@ -114,6 +115,7 @@ def _read(content: bytes) -> tuple[Pickle, bool]:
 
 
 def _code(subject: ScannedFile) -> Iterator[Finding]:
+    """Report code that the pickle would run."""
     read: Pickle = subject.file.inside
     foreign = [name for name in read.imports if not _is_frame_code(name)]
     if foreign == ["builtins.getattr"] and "zoneinfo.ZoneInfo" in read.imports and "_unpickle" in read.texts:
@@ -148,6 +150,7 @@ def _is_frame_code(name: str) -> bool:
 
 
 def _index(subject: ScannedFile) -> Iterator[Finding]:
+    """Report a stored index of a pandas frame."""
     read: Pickle = subject.file.inside
     if not any(name.endswith(".DataFrame") for name in read.imports):
         return

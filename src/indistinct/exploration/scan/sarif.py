@@ -37,6 +37,7 @@ def sarif_of(scans: Mapping[str, Scan], failures: Mapping[str, str] | None = Non
 
 
 def _rule(name: str) -> dict[str, Any]:
+    """Return a check as a rule of SARIF."""
     return {
         "id": name,
         "shortDescription": {"text": CHECKS[name].purpose},
@@ -45,6 +46,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _results(path: str, scan: Scan) -> list[dict[str, Any]]:
+    """Return the findings of a file as results of SARIF."""
     order = list(CHECKS)
     return [
         {
@@ -60,11 +62,11 @@ def _results(path: str, scan: Scan) -> list[dict[str, Any]]:
     ]
 
 
-def _location(path: str, place: str) -> dict[str, Any]:
+def _location(path: str, location: str) -> dict[str, Any]:
     """Return the location of a finding: a file, and a column or a part of it."""
     return {
         "physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": 1}},
-        "logicalLocations": [{"name": place, "kind": "member"}],
+        "logicalLocations": [{"name": location, "kind": "member"}],
     }
 
 
@@ -73,6 +75,7 @@ def _unread(path: str, scan: Scan) -> Sequence[dict[str, Any]]:
 
 
 def _notification(path: str, words: str, level: str) -> dict[str, Any]:
+    """Return a message about a file as a notification of SARIF."""
     return {
         "level": level,
         "message": {"text": words},
@@ -82,10 +85,10 @@ def _notification(path: str, words: str, level: str) -> dict[str, Any]:
 
 def _uri(path: str) -> str:
     """Return a path as a relative reference with forward slashes, or a file address where it is absolute."""
-    place = PurePath(path)
-    return place.as_uri() if place.is_absolute() else quote(place.as_posix())
+    pure = PurePath(path)
+    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix())
 
 
-def _fingerprint(path: str, check: str, place: str) -> str:
+def _fingerprint(path: str, check: str, location: str) -> str:
     """Return an identifier that recognizes a finding in the next scan; it is made of names, not of cells."""
-    return hashlib.sha256("\n".join((PurePath(path).as_posix(), check, place)).encode()).hexdigest()
+    return hashlib.sha256("\n".join((PurePath(path).as_posix(), check, location)).encode()).hexdigest()

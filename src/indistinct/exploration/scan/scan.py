@@ -139,22 +139,23 @@ class Scan(Result):
         return not self.unread
 
 
-def scan_document(found: Scan, *, name: str = "") -> Document:
+def scan_document(scanned: Scan, *, name: str = "") -> Document:
     """Return the verdict, each finding with its remedy, and what was not checked; `name` is the file's."""
-    what = "frame" if found.kind == "frame" else f"{found.kind} file"
-    rows = "" if found.rows is None else f", {plural(found.rows, 'row')}"
+    what = "frame" if scanned.kind == "frame" else f"{scanned.kind} file"
+    rows = "" if scanned.rows is None else f", {plural(scanned.rows, 'row')}"
     start = f"{name}: {what}" if name else f"Scan of a {what}"
-    title = f"{start}{rows}; {plural(len(found.checked), 'check')}; {_verdict_in_words(found)}"
-    times = Counter((each.severity, each.check, each.sentence, each.remedy) for each in found.findings)
+    title = f"{start}{rows}; {plural(len(scanned.checked), 'check')}; {_verdict_in_words(scanned)}"
+    times = Counter((each.severity, each.check, each.sentence, each.remedy) for each in scanned.findings)
     findings = [
         f"{severity}: {_with_full_stop(sentence)} To do: {_with_full_stop(remedy)} ({check}"
         f"{'' if count == 1 else f'; {count:,} times'})"
         for (severity, check, sentence, remedy), count in times.items()
     ]
     sections = [Section("findings", "", listing(findings))]
-    reasons = dict.fromkeys(each.reason for each in found.not_checked)
+    reasons = dict.fromkeys(each.reason for each in scanned.not_checked)
     missed = [
-        f"{'; '.join(each.what for each in found.not_checked if each.reason == reason)}: {reason}" for reason in reasons
+        f"{'; '.join(each.what for each in scanned.not_checked if each.reason == reason)}: {reason}"
+        for reason in reasons
     ]
     if missed:
         sections.append(Section("not-checked", "Not checked", listing(missed)))
@@ -166,16 +167,16 @@ def _with_full_stop(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _verdict_in_words(found: Scan) -> str:
+def _verdict_in_words(scanned: Scan) -> str:
     """Return the verdict in words; parts that were not read are named."""
-    if found.leaks:
-        leaks = plural(len(found.leaks), "LEAK")
-        return leaks.upper() if found.cells_read else f"{leaks.upper()}; NOT ALL CELLS WERE READ"
-    if found.unread:
-        parts = "; ".join(each.what for each in found.unread)
-        return f"{'NOT SCANNED' if found.rows is None else 'NOT ALL SCANNED'}; not read: {parts}"
-    suspicions = f", {plural(len(found.suspicions), 'suspicion')}" if found.suspicions else ""
-    return f"no leak found{' in what was read' if found.unseen else ''}{suspicions}"
+    if scanned.leaks:
+        leaks = plural(len(scanned.leaks), "LEAK")
+        return leaks.upper() if scanned.cells_read else f"{leaks.upper()}; NOT ALL CELLS WERE READ"
+    if scanned.unread:
+        parts = "; ".join(each.what for each in scanned.unread)
+        return f"{'NOT SCANNED' if scanned.rows is None else 'NOT ALL SCANNED'}; not read: {parts}"
+    suspicions = f", {plural(len(scanned.suspicions), 'suspicion')}" if scanned.suspicions else ""
+    return f"no leak found{' in what was read' if scanned.unseen else ''}{suspicions}"
 
 
 @with_checked_arguments
@@ -392,6 +393,7 @@ def open_file(path: Path, reading: Reading, *, memory: int | None = None) -> Ope
 
 
 def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allowance) -> Opened:
+    """Open a file by its content, or by its suffix."""
     name = str(path)
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
@@ -419,7 +421,7 @@ def _open_by_kind(path: Path, content: bytes, reading: Reading, allowance: Allow
     if suffix not in DELIMITED:
         known = (*DELIMITED, *PARQUET, *ARROW, *EXCEL, *LABELLED, *PICKLE)
         raise InputError(
-            f"{path} is of no kind that can be scanned",
+            f"{path} cannot be scanned: its kind of file is not known",
             hint=f"its name should end in one of {', '.join(known)}",
         )
     how = replace(reading, delimiter="\t") if reading.delimiter is None and suffix == ".tsv" else reading

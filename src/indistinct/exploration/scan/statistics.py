@@ -192,15 +192,17 @@ def _unread_tables(content: bytes) -> tuple[NotChecked, ...]:
 
 
 def _not_shown(content: bytes, suffix: str) -> tuple[NotChecked, ...]:
-    shown = "the reader of these files does not show them"
+    """Return the parts of a statistics file that are not checked."""
+    reason = "the reader of these files does not show them"
     if suffix == ".sas7bdat":
-        return (NotChecked("rows that were deleted and are still stored, indexes and passwords", shown),)
+        return (NotChecked("rows that were deleted and are still stored, indexes and passwords", reason),)
     if suffix == ".dta" and not content.startswith(STATA_BEGIN):
         return (NotChecked("characteristics, and bytes behind the end", "a file of Stata before version 13"),)
     return ()
 
 
 def _labels(subject: ScannedFile) -> Iterator[Finding]:
+    """Report labels of values that no row has."""
     inside: StatisticsFile = subject.file.inside
     for column, texts in inside.unused.items():
         called, severity = subject.called(column), Severity.SUSPICION
@@ -227,6 +229,7 @@ def _labels(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _missing(subject: ScannedFile) -> Iterator[Finding]:
+    """Report values that the file declares as missing."""
     for column, count in subject.file.inside.in_missing.items():
         called = subject.called(column)
         yield suspicion(
@@ -239,6 +242,7 @@ def _missing(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _notes(subject: ScannedFile) -> Iterator[Finding]:
+    """Report notes and labels of the file."""
     inside: StatisticsFile = subject.file.inside
     metadata = inside.metadata
     noted = {
@@ -270,6 +274,7 @@ def _notes(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _times(subject: ScannedFile) -> Iterator[Finding]:
+    """Note the stored time of creation."""
     metadata = subject.file.inside.metadata
     if metadata.creation_time or metadata.modification_time:
         yield note(
@@ -281,6 +286,7 @@ def _times(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _hidden(subject: ScannedFile) -> Iterator[Finding]:
+    """Report rows and columns that programs do not show."""
     inside: StatisticsFile = subject.file.inside
     if inside.uncounted:
         yield leak(

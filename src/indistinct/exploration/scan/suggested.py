@@ -35,19 +35,21 @@ NO_SUGGESTION = Suggestion()
 
 def suggest_roles(table: pa.Table) -> Suggestion:
     """Return the roles that an inspection of a table suggests; none where it cannot be inspected."""
-    places = {_unique_name(table.column_names, place): place for place in range(table.num_columns)}
+    indices = {_unique_name(table.column_names, index): index for index in range(table.num_columns)}
     sample = _draw_rows(table)
     try:
-        found = inspect(pa.table([_typed(column) for column in sample.columns], names=list(places)), unique_sets=1)
+        inspection = inspect(
+            pa.table([_typed(column) for column in sample.columns], names=list(indices)), unique_sets=1
+        )
     except IndistinctError:
         return Suggestion()
     pointing = {
-        table.column_names[places[column.name]]: column.reason
-        for column in found.columns
-        if _points_at_people(column, table.column(places[column.name]), is_sample=len(sample) < len(table))
+        table.column_names[indices[column.name]]: column.reason
+        for column in inspection.columns
+        if _points_at_people(column, table.column(indices[column.name]), is_sample=len(sample) < len(table))
     }
-    hierarchies = {column.name: column.hierarchy for column in found.columns if column.hierarchy is not None}
-    return Suggestion(found.schema, hierarchies, pointing)
+    hierarchies = {column.name: column.hierarchy for column in inspection.columns if column.hierarchy is not None}
+    return Suggestion(inspection.schema, hierarchies, pointing)
 
 
 def with_suggested_roles(
@@ -76,6 +78,7 @@ def with_suggested_roles(
 
 
 def _points_at_people(profile: ColumnProfile, column: pa.ChunkedArray, *, is_sample: bool) -> bool:
+    """Return whether the values of a column identify people; row numbers are reported by another check."""
     if profile.role not in (Role.IDENTIFIER, Role.PERSON) or profile.distinct <= 1:
         return False
     if profile.reason.startswith(NUMBERS_ROWS):
@@ -85,10 +88,10 @@ def _points_at_people(profile: ColumnProfile, column: pa.ChunkedArray, *, is_sam
     return True
 
 
-def _unique_name(names: list[str], place: int) -> str:
+def _unique_name(names: list[str], index: int) -> str:
     """Return the name of a column, with its number where it has no name or shares it."""
-    name = names[place]
-    return name if name and names.count(name) == 1 else f"{name}_{place}"
+    name = names[index]
+    return name if name and names.count(name) == 1 else f"{name}_{index}"
 
 
 def _draw_rows(table: pa.Table) -> pa.Table:

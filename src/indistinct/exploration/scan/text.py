@@ -42,8 +42,9 @@ def open_delimited(path: Path, content: bytes, reading: Reading) -> Opened:
 
 
 def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
-    for place, name in enumerate(subject.columns):
-        texts = spell_values(subject.table.column(place))
+    """Report texts that spreadsheets would run as formulas."""
+    for index, name in enumerate(subject.columns):
+        texts = spell_values(subject.table.column(index))
         count = int(pc.sum(is_formula(texts)).as_py() or 0) + bool(re.match(r"[=@+\t\r]", name))
         if count:
             called = subject.called(name)
@@ -57,6 +58,7 @@ def _find_formulas(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_marks(subject: ScannedFile) -> Iterator[Finding]:
+    """Note a byte order mark."""
     content: bytes = subject.file.inside
     marked = next((mark for mark, _ in MARKS if content.startswith(mark)), None)
     if marked is not None:
@@ -125,11 +127,12 @@ def _broken(name: str) -> InputError:
 
 
 def _header(content: bytes) -> GzipHeader:
-    flags, place, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
+    """Parse the header of a gzip file."""
+    flags, position, name = content[3] if len(content) > 3 else 0, HEADER_BYTES, b""
     if flags & HAS_EXTRA:
-        place += 2 + int.from_bytes(content[place : place + 2], "little")
+        position += 2 + int.from_bytes(content[position : position + 2], "little")
     if flags & HAS_NAME:
-        name = content[place:].partition(b"\0")[0][:1000]
+        name = content[position:].partition(b"\0")[0][:1000]
     return GzipHeader(name.decode("latin-1"), bool(flags & HAS_COMMENT), any(content[4:8]), 0)
 
 
@@ -175,6 +178,7 @@ def open_zip(archive: zipfile.ZipFile, content: bytes, name: str) -> Opened:
 
 
 def _check_gzip(subject: ScannedFile) -> Iterator[Finding]:
+    """Report name, time and comments in the header of a gzip file."""
     header: GzipHeader | None = subject.file.gzip
     if header is None:
         return

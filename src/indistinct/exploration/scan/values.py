@@ -36,6 +36,7 @@ _DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?")
 
 
 def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
+    """Search values of the original in parts of the file outside of its cells."""
     if subject.original is None:
         return
     cells = b"" if subject.file.table is None else _cells(subject.file.table)
@@ -54,8 +55,8 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
                 f"all values of column {name!r} of the original",
                 f"{MAX_VALUES_PER_COLUMN:,} of them, evenly chosen, are searched",
             )
-        shown = set(find_values(values, cells))
-        absent = [value for number, value in enumerate(values) if number not in shown]
+        published = set(find_values(values, cells))
+        absent = [value for number, value in enumerate(values) if number not in published]
         found_before: set[bytes] = set()
         for part in subject.file.parts:
             content = part.content[:MAX_BYTES_PER_PART]
@@ -65,15 +66,15 @@ def _search_values(subject: ScannedFile) -> Iterator[Finding | NotChecked]:
                 if part.words
                 else [value for value in absent if len(value) >= MIN_BYTES_IN_BINARY and value not in found_before]
             )
-            found = find_values(wanted, content, whole=part.words)
-            found_before.update(wanted[number] for number in found)
-            if found:
+            positions = find_values(wanted, content, whole=part.words)
+            found_before.update(wanted[number] for number in positions)
+            if positions:
                 whose = "people's identifiers" if is_hidden else "rows that are not published, or were recoded"
                 yield leak(
                     part.place,
-                    len(found),
-                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(found), 'value')} of column "
-                    f"{name!r} of the original that no published cell shows: {whose}",
+                    len(positions),
+                    f"{part.place}{' of the file' if part.words else ''} holds {plural(len(positions), 'value')} of "
+                    f"column {name!r} of the original that no published cell shows: {whose}",
                     "write the published cells into a new file, without the other contents of the old one",
                 )
 
@@ -87,24 +88,24 @@ def _find_ids(subject: ScannedFile) -> Iterator[Finding]:
             continue
         values = _candidates(subject.original.data[hidden])
         texts = pa.array([value.decode() for value in values], pa.large_string())
-        for place, name in enumerate(subject.columns):
+        for index, name in enumerate(subject.columns):
             if name == hidden or not len(values):
                 continue
-            shown = spell_values(subject.table.column(place))
-            equal = pc.is_in(shown, value_set=texts)
+            ids = spell_values(subject.table.column(index))
+            equal = pc.is_in(ids, value_set=texts)
             whole = int(pc.sum(equal).as_py() or 0)
             inside = [value for value in values if len(value) >= MIN_BYTES_IN_BINARY]
-            found = whole or len(find_values(inside, _join_texts([shown]), whole=True))
-            if not found:
+            matches = whole or len(find_values(inside, _join_texts([ids]), whole=True))
+            if not matches:
                 continue
             as_it_was = name in subject.original.columns and name in subject.expected_columns
             renamed = whole > 0 and not as_it_was
             yield Finding(
                 Severity.LEAK if renamed else Severity.SUSPICION,
                 subject.called(name),
-                found,
+                matches,
                 f"{subject.called(name)} {'is' if renamed else 'holds texts with'} "
-                f"{plural(found, 'value')} of column {hidden!r}, which points at people",
+                f"{plural(matches, 'value')} of column {hidden!r}, which points at people",
                 "drop the column, or remove what points at people from its texts",
             )
 
@@ -117,7 +118,7 @@ def _candidates(column: pa.ChunkedArray) -> list[bytes]:
     if len(telling) <= MAX_VALUES_PER_COLUMN:
         return telling
     return [
-        telling[place] for place in np.linspace(0, len(telling) - 1, MAX_VALUES_PER_COLUMN, dtype=np.int64).tolist()
+        telling[index] for index in np.linspace(0, len(telling) - 1, MAX_VALUES_PER_COLUMN, dtype=np.int64).tolist()
     ]
 
 
@@ -164,15 +165,16 @@ def find_values(values: Sequence[bytes], content: bytes, *, whole: bool = False)
     >>> find_values([b"Oslo", b"Bergen", b"Emil"], b"from Bergen: Emily", whole=True)
     [1]
     """
-    found: set[int] = set()
+    positions: set[int] = set()
     for width, longer in zip(WIDTHS, (None, *WIDTHS), strict=False):
         own = [n for n, value in enumerate(values) if width <= len(value) and (longer is None or len(value) < longer)]
         if own:
-            found.update(_of_width(width, own, values, content, whole=whole))
-    return sorted(found)
+            positions.update(_of_width(width, own, values, content, whole=whole))
+    return sorted(positions)
 
 
 def _of_width(width: int, own: list[int], values: Sequence[bytes], content: bytes, *, whole: bool) -> Iterator[int]:
+    """Yield the values whose first `width` bytes, and then the rest, occur in the content."""
     by_start: dict[bytes, list[int]] = defaultdict(list)
     for number in own:
         by_start[values[number][:width]].append(number)
@@ -180,11 +182,11 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
     ahead, compared = set(own), 0
     for begin in range(0, len(content), BLOCK_BYTES):
         block = content[begin : begin + BLOCK_BYTES + width - 1]
-        for place in _alike(block, starts, width):
+        for index in _alike(block, starts, width):
             compared += 1
             if compared > MAX_MATCHES_COMPARED or not ahead:
                 return
-            here = begin + place
+            here = begin + index
             for number in by_start[content[here : here + width]]:
                 value = values[number]
                 if number in ahead and content.startswith(value, here) and (not whole or _alone(content, here, value)):
@@ -193,7 +195,7 @@ def _of_width(width: int, own: list[int], values: Sequence[bytes], content: byte
 
 
 def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
-    """Return where bytes begin like one of the values."""
+    """Return the positions where the first bytes of a value occur."""
     cells = np.frombuffer(block, dtype=np.uint8)
     if len(cells) < width:
         return []
@@ -204,17 +206,19 @@ def _alike(block: bytes, starts: Codes, width: int) -> list[int]:
     marked = np.zeros(1 << 16, dtype=bool)
     marked[_coarse(starts)] = True
     likely = np.flatnonzero(marked[_coarse(words)])
-    places = np.minimum(np.searchsorted(starts, words[likely]), len(starts) - 1)
-    alike: list[int] = likely[starts[places] == words[likely]].tolist()
+    positions = np.minimum(np.searchsorted(starts, words[likely]), len(starts) - 1)
+    alike: list[int] = likely[starts[positions] == words[likely]].tolist()
     return alike
 
 
 def _coarse(words: Codes) -> Codes:
+    """Hash words to 16 bits, for a first test."""
     mixed: Codes = (words * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(48)
     return mixed
 
 
 def _alone(content: bytes, here: int, value: bytes) -> bool:
+    """Return whether a value in the content is a whole word."""
     end = here + len(value)
     before, after = content[here - 1 : here] if here else b"", content[end : end + 1]
     return not (before and before[0] in _LETTERS) and not (after and after[0] in _LETTERS)

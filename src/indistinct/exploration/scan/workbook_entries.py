@@ -64,6 +64,7 @@ NEW_FILE = "save the table alone in a new file"
 
 
 def _find_entries(subject: ScannedFile) -> Iterator[Finding]:
+    """Report entries and elements of a workbook that may contain data."""
     book: Workbook = subject.file.inside
     for pattern, severity, what in OTHER_ENTRIES:
         count = sum(bool(re.fullmatch(pattern, name)) for name in book.names)
@@ -89,6 +90,7 @@ def _find_entries(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _find_texts_in_xml(book: Workbook) -> Iterator[Finding]:
+    """Report comments, headers and links in the XML of a workbook."""
     documents = [content for name, content in book.entries.items() if name.endswith(XML)]
     sentences = {
         "comments in its XML, which no program shows": sum(content.count(b"<!--") for content in documents),
@@ -101,6 +103,7 @@ def _find_texts_in_xml(book: Workbook) -> Iterator[Finding]:
 
 
 def _find_unused_entries(subject: ScannedFile) -> Iterator[Finding]:
+    """Report entries that no link or list of the workbook names."""
     book: Workbook = subject.file.inside
     names = [name for name in dict.fromkeys(book.names) if not name.endswith("/")]
     used = _listed_in_manifest(book) if MANIFEST in book.entries else _reached_by_links(book)
@@ -154,14 +157,14 @@ def _reached_by_links(book: Workbook) -> set[str]:
         listed = name if name == ROOT else posixpath.join(folder, "_rels", f"{own}.rels")
         if listed in by_name:
             used.add(listed)
-        found = {target for target in links.get(listed, ()) if target in by_name} - used
-        used |= found
-        ahead += found
+        reached = {target for target in links.get(listed, ()) if target in by_name} - used
+        used |= reached
+        ahead += reached
     return used
 
 
 def _targets(name: str, content: bytes) -> set[str]:
-    """Return the entries to which a list of links points, without addresses outside the file."""
+    """Return the entries that a list of links points to, without addresses outside the file."""
     folder = posixpath.dirname(posixpath.dirname(name))
     try:
         links = list(parse_xml(content, name))

@@ -116,11 +116,11 @@ def open_workbook(archive: zipfile.ZipFile, content: bytes, name: str, allowance
             strings, sheets, not_shown = (), tuple(_open_sheets(content, entries[CONTENT], name)), OPEN_NOT_SHOWN
     except (ElementTree.ParseError, ValueError, KeyError, IndexError, OverflowError, struct.error):
         raise InputError(f"{name} cannot be read as a workbook", hint="save it again, and scan that") from None
-    shown = [sheet for sheet in sheets if not sheet.hidden and sheet.cells]
-    table = _table(shown[0], name) if shown else None
+    visible = [sheet for sheet in sheets if not sheet.hidden and sheet.cells]
+    table = _table(visible[0], name) if visible else None
     parts = (*(_searched_part(entry, each) for entry, each in entries.items()), *hidden, strays.part())
     book = Workbook(sheets, strings, entries, names)
-    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(shown), strays=strays)
+    return Opened("excel", table, parts, book, not_checked=not_shown, unread=_unread(visible), strays=strays)
 
 
 def _unread(shown: list[ScannedSheet]) -> tuple[NotChecked, ...]:
@@ -137,6 +137,7 @@ def local(element: ElementTree.Element) -> str:
 
 
 def _sheets(entries: Mapping[str, bytes], strings: tuple[str, ...], name: str) -> Iterator[ScannedSheet]:
+    """Yield the sheets of an .xlsx workbook."""
     targets = {
         link.get("Id", ""): link.get("Target", "")
         for link in (parse_xml(entries[LINKS], name) if LINKS in entries else ())
@@ -164,12 +165,14 @@ def read_shared_texts(entries: Mapping[str, bytes]) -> Iterator[str]:
 def _binary_sheets(
     archive: zipfile.ZipFile, entries: Mapping[str, bytes], strings: tuple[str, ...]
 ) -> Iterator[ScannedSheet]:
+    """Yield the sheets of an .xlsb workbook."""
     for number, listed in enumerate(list_sheets(archive), start=1):
         if listed.entry in entries:
             yield _binary_sheet(entries[listed.entry], number, strings, hidden=listed.hidden)
 
 
 def _binary_sheet(content: bytes, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
+    """Read the cells of a sheet of an .xlsb workbook."""
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -232,16 +235,17 @@ def _open_sheets(content: bytes, document: bytes, name: str) -> Iterator[Scanned
         for number, metadata in enumerate(book.sheets_metadata, start=1):
             rows = book.get_sheet_by_name(metadata.name).to_python()
             cells = {
-                place: {column: spell(cell) for column, cell in enumerate(row, start=1) if cell not in (None, "")}
-                for place, row in enumerate(rows, start=1)
+                index: {column: spell(cell) for column, cell in enumerate(row, start=1) if cell not in (None, "")}
+                for index, row in enumerate(rows, start=1)
             }
             mine = counts if number == 1 else dict.fromkeys(counts, 0)
-            filled = {place: row for place, row in cells.items() if row}
+            filled = {index: row for index, row in cells.items() if row}
             hidden = metadata.visible != type(metadata.visible).Visible
             yield ScannedSheet(number, hidden, filled, frozenset(), hidden_columns=0, **mine)
 
 
 def _sheet(root: ElementTree.Element, number: int, strings: tuple[str, ...], *, hidden: bool) -> ScannedSheet:
+    """Read the cells of a sheet of an .xlsx workbook."""
     cells: dict[int, dict[int, str]] = {}
     used: set[int] = set()
     counts = {"hidden_rows": 0, "hidden_columns": 0, "formulas": 0, "rules": 0}
@@ -275,11 +279,11 @@ def _cell(element: ElementTree.Element, strings: tuple[str, ...], used: set[int]
     value = next((part.text for part in element if local(part) == "v"), None)
     if value is None or kind != "s":
         return value
-    place = int(value)
-    if place < 0:
+    index = int(value)
+    if index < 0:
         raise ValueError("a shared text before the first")
-    used.add(place)
-    return strings[place]
+    used.add(index)
+    return strings[index]
 
 
 def _column(reference: str | None, following: int) -> int:
@@ -288,13 +292,14 @@ def _column(reference: str | None, following: int) -> int:
     >>> _column("AB12", 1)
     28
     """
-    found = _CELL.fullmatch(reference or "")
-    if found is None:
+    match = _CELL.fullmatch(reference or "")
+    if match is None:
         return following
-    return column_number(found[1].encode())
+    return column_number(match[1].encode())
 
 
 def _texts(content: bytes, name: str) -> Iterator[str]:
+    """Yield the shared texts of a workbook."""
     for element in parse_xml(content, name):
         if local(element) == "si":
             yield "".join(part.text or "" for part in element.iter() if local(part) == "t")
@@ -308,20 +313,20 @@ def _table(sheet: ScannedSheet, name: str) -> pa.Table:
     header = sheet.cells[first]
     if (width + 1) * len(sheet.cells) > MAX_CELLS:
         raise InputError(f"{name} has cells too far apart", hint="save the table alone in a new file")
-    columns = [[sheet.cells[row].get(place) for row in rows] for place in range(1, width + 1)]
-    names = [header.get(place, "") for place in range(1, width + 1)]
+    columns = [[sheet.cells[row].get(index) for row in rows] for index in range(1, width + 1)]
+    names = [header.get(index, "") for index in range(1, width + 1)]
     return pa.table([pa.array(column, pa.string()) for column in columns], names=names)
 
 
 def _searched_part(entry: str, content: bytes) -> FilePart:
     """Return the text of an entry to be searched: that of XML, and UTF-16 text of binary records, as UTF-8."""
-    place = f"the entry {entry}"
+    location = f"the entry {entry}"
     if entry.endswith(XML):
-        return FilePart(place, _words(content))
+        return FilePart(location, _words(content))
     if not entry.endswith(".bin"):
-        return FilePart(place, content, words=False)
+        return FilePart(location, content, words=False)
     even, odd = (content[start:].decode("utf-16-le", errors="ignore") for start in (0, 1))
-    return FilePart(place, (even + "\n" + odd).encode(errors="ignore"), words=False)
+    return FilePart(location, (even + "\n" + odd).encode(errors="ignore"), words=False)
 
 
 def _words(content: bytes) -> bytes:
@@ -344,9 +349,10 @@ CUSTOM = "docProps/custom.xml"
 
 
 def _properties(subject: ScannedFile) -> Iterator[Finding]:
+    """Report names of people and other properties of the document."""
     book: Workbook = subject.file.inside
-    found = [element for entry in PROPERTIES for element in read_elements(book, entry)]
-    people = [element for element in found if local(element) in PEOPLE and (element.text or "").strip()]
+    elements = [element for entry in PROPERTIES for element in read_elements(book, entry)]
+    people = [element for element in elements if local(element) in PEOPLE and (element.text or "").strip()]
     if people:
         yield suspicion(
             "the document's properties",
@@ -354,7 +360,7 @@ def _properties(subject: ScannedFile) -> Iterator[Finding]:
             f"{plural(len(people), 'property', 'properties')} of the document tell who made it, where, or of what",
             "remove them: File, Info, Inspect Document in Excel",
         )
-    times = [element for element in found if local(element) in TIMES and (element.text or "").strip()]
+    times = [element for element in elements if local(element) in TIMES and (element.text or "").strip()]
     if times:
         yield note(
             "the document's properties",
@@ -373,6 +379,7 @@ def _properties(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _hidden(subject: ScannedFile) -> Iterator[Finding]:
+    """Report hidden sheets, rows and columns."""
     book: Workbook = subject.file.inside
     for sheet in book.sheets:
         hidden = {"rows": sheet.hidden_rows, "columns": sheet.hidden_columns}
@@ -398,10 +405,11 @@ def _hidden(subject: ScannedFile) -> Iterator[Finding]:
 
 
 def _strings(subject: ScannedFile) -> Iterator[Finding]:
+    """Report shared texts that no cell uses."""
     book: Workbook = subject.file.inside
     used = frozenset[int]().union(*(sheet.strings for sheet in book.sheets))
-    shown = {book.strings[place] for place in used}
-    unused = {text for place, text in enumerate(book.strings) if place not in used and text.strip()} - shown
+    strings = {book.strings[index] for index in used}
+    unused = {text for index, text in enumerate(book.strings) if index not in used and text.strip()} - strings
     if unused:
         yield leak(
             "the shared texts",

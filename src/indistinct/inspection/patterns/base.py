@@ -85,7 +85,7 @@ def shares_of(texts: pa.Array, patterns: Sequence[Pattern]) -> list[PatternShare
     >>> [found.name for found in shares_of(pa.array(["a@example.org", "b@example.org"]), PATTERNS)]
     ['e-mail']
     """
-    found = []
+    shares = []
     for pattern in patterns:
         least = MIN_SHARE_REPORTED if pattern.partly else MIN_SHARE_FOR_ROLE
         first = texts.slice(0, TEXTS_JUDGED_FIRST)
@@ -95,5 +95,5 @@ def shares_of(texts: pa.Array, patterns: Sequence[Pattern]) -> list[PatternShare
         if count >= max(least * len(texts), pattern.fewest):
             known = (pattern.name, pattern.meaning, pattern.role)
             share = PatternShare(*known, count / len(texts), len(texts), pattern.certain, pattern.safe_harbor)
-            found.append(share)
-    return found
+            shares.append(share)
+    return shares

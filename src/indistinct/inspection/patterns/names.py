@@ -74,20 +74,20 @@ INNER = str.maketrans("", "", "'’‘`´-‐.·・")
 
 
 def names_share(texts: Sequence[str], counts: Sequence[int], *, rows: int) -> PatternShare | None:
-    """Return the share of distinct texts that look like names of people, None where too little speaks for it.
+    """Return the share of distinct texts that look like personal names; None if the evidence is weak.
 
     `counts` are the rows of each text, and `rows` those of the column.
     """
-    looking = [place for place, text in enumerate(texts) if is_name_like(text)]
+    looking = [index for index, text in enumerate(texts) if is_name_like(text)]
     share = len(looking) / len(texts) if texts else 0.0
     if len(looking) < FEWEST or share < MIN_SHARE_FOR_ROLE:
         return None
-    found = [texts[place] for place in looking]
-    weights = [counts[place] for place in looking]
-    frequent = sum(w for text, w in zip(found, weights, strict=True) if has_frequent_name(text)) / sum(weights)
+    names = [texts[index] for index in looking]
+    weights = [counts[index] for index in looking]
+    frequent = sum(w for text, w in zip(names, weights, strict=True) if has_frequent_name(text)) / sum(weights)
     # Several words are a sign of their own; one word is a name only where names that many people have are among them.
-    several = [text for text in found if len(_words(text)) > 1 and not _is_eastern(text)]
-    whole = len(several) >= MIN_SHARE_FOR_ROLE * len(found)
+    several = [text for text in names if len(_words(text)) > 1 and not _is_eastern(text)]
+    whole = len(several) >= MIN_SHARE_FOR_ROLE * len(names)
     alone = len(texts) >= max(NEARLY_UNIQUE * rows, ENOUGH_ROWS)
     if frequent >= FREQUENT_SHARE:
         meaning = f"names of people, {percent(frequent)} of them frequent ones"

@@ -33,8 +33,8 @@ def luhn(text: str) -> bool:
     >>> luhn("4111 1111 1111 1111"), luhn("4111 1111 1111 1112")
     (True, False)
     """
-    found = digits_of(text)[::-1]
-    return (sum(found[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in found[1::2])) % 10 == 0
+    digits = digits_of(text)[::-1]
+    return (sum(digits[::2]) + sum(sum(divmod(2 * digit, 10)) for digit in digits[1::2])) % 10 == 0
 
 
 def mod_97(text: str) -> int:
@@ -63,7 +63,7 @@ def verhoeff(text: str) -> bool:
     product, order = 0, list(range(10))
     for digit in digits_of(text)[::-1]:
         product = _pentagon(product, order[digit])
-        order = [order[place] for place in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)]
+        order = [order[index] for index in (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)]
     return product == 0
 
 
@@ -82,6 +82,7 @@ CHINESE = "10X98765432"
 
 
 def _is_day(year: int, month: int, day: int) -> bool:
+    """Return whether a date exists."""
     try:
         date(year, month, day)
     except ValueError:
@@ -109,7 +110,7 @@ def is_german_insured(text: str) -> bool:
     True
     """
     digits = [*divmod(LETTERS.index(text[0]) + 1, 10), *digits_of(text[1:])]
-    products = [digit * (1 + place % 2) for place, digit in enumerate(digits[:-1])]
+    products = [digit * (1 + index % 2) for index, digit in enumerate(digits[:-1])]
     return sum(sum(divmod(product, 10)) for product in products) % 10 == digits[-1]
 
 
@@ -134,9 +135,9 @@ def is_codice_fiscale(text: str) -> bool:
     >>> is_codice_fiscale("RSSMRA85T10A562S"), is_codice_fiscale("RSSMRA85T10A562T")
     (True, False)
     """
-    places = [int(mark) if mark.isdigit() else LETTERS.index(mark) for mark in text.upper()]
-    total = sum(ODD_ITALIAN[value] for value in places[:15:2]) + sum(places[1:15:2])
-    return total % 26 == places[15]
+    indices = [int(mark) if mark.isdigit() else LETTERS.index(mark) for mark in text.upper()]
+    total = sum(ODD_ITALIAN[value] for value in indices[:15:2]) + sum(indices[1:15:2])
+    return total % 26 == indices[15]
 
 
 def is_dutch_bsn(text: str) -> bool:
@@ -182,7 +183,7 @@ def is_norwegian_number(text: str) -> bool:
 
 
 def is_belgian_number(text: str) -> bool:
-    """Return whether the last two digits of a rijksregisternummer are right; from 2000 on a 2 is put in front."""
+    """Return whether the check digits of a rijksregisternummer are valid; from 2000 on a 2 is prefixed."""
     digits = "".join(map(str, digits_of(text)))
     body, key = digits[:9], int(digits[9:])
     return int(digits[2:4]) <= 12 and key in (97 - int(body) % 97, 97 - int("2" + body) % 97)
@@ -207,7 +208,7 @@ def is_chinese_id(text: str) -> bool:
     >>> is_chinese_id("11010519491231002X")
     True
     """
-    rest = sum(int(digit) * pow(2, 17 - place, 11) for place, digit in enumerate(text[:17])) % 11
+    rest = sum(int(digit) * pow(2, 17 - index, 11) for index, digit in enumerate(text[:17])) % 11
     return _is_day(int(text[6:10]), int(text[10:12]), int(text[12:14])) and CHINESE[rest] == text[17].upper()
 
 

@@ -65,20 +65,20 @@ def pattern_of_numbers(values: pa.Array) -> PatternShare | None:
 def coordinate_pairs(columns: Mapping[str, pa.Array]) -> dict[str, PatternShare]:
     """Find adjacent columns of numbers that look like a latitude and a longitude."""
     fitting = {name: _degrees(values) for name, values in columns.items()}
-    names, found = list(columns), {}
+    names, patterns = list(columns), {}
     for one, other in pairwise(names):
         first, second = fitting[one], fitting[other]
-        if one in found or first is None or second is None or min(first[1], second[1]) > 90:
+        if one in patterns or first is None or second is None or min(first[1], second[1]) > 90:
             continue
         for name, (share, _) in ((one, first), (other, second)):
             meaning = "numbers like latitudes and longitudes, with four decimals or more"
             judged = len(columns[name])
-            found[name] = PatternShare("coordinates", meaning, Role.QUASI, share, judged, False, "B", WITH_DECIMALS)
-    return found
+            patterns[name] = PatternShare("coordinates", meaning, Role.QUASI, share, judged, False, "B", WITH_DECIMALS)
+    return patterns
 
 
 def _degrees(values: pa.Array) -> tuple[float, float] | None:
-    """Return in which share numbers have many decimals, and the largest of them; None if they are no degrees."""
+    """Return the share of numbers with many decimals, and the largest number; None if they are not degrees."""
     if not pa.types.is_floating(values.type):
         return None
     line: Codes = values.drop_null().cast(pa.float64()).to_numpy()

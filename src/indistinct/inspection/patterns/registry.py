@@ -44,10 +44,10 @@ def patterns_of_texts(texts: pa.Array, counts: Codes, *, rows: int) -> tuple[Pat
     [('iban', 1.0, 'J')]
     """
     judged = sample_of_texts(texts)
-    found = [each for each in shares_of(judged, PATTERNS) if each.name != "icd-10" or _is_medical(judged, each)]
-    if not any(each.holds for each in found):
-        found += _by_distribution(texts, counts, rows=rows)
-    order = sorted(found, key=lambda each: (not each.holds, not each.certain))
+    patterns = [each for each in shares_of(judged, PATTERNS) if each.name != "icd-10" or _is_medical(judged, each)]
+    if not any(each.holds for each in patterns):
+        patterns += _by_distribution(texts, counts, rows=rows)
+    order = sorted(patterns, key=lambda each: (not each.holds, not each.certain))
     return tuple({each.name: each for each in reversed(order)}[name] for name in dict.fromkeys(e.name for e in order))
 
 
@@ -67,16 +67,16 @@ def count_respelled(texts: pa.Array) -> int:
     return len(plain) - pc.count_distinct(plain).as_py()
 
 
-def _is_medical(texts: pa.Array, found: PatternShare) -> bool:
+def _is_medical(texts: pa.Array, share: PatternShare) -> bool:
     """Return whether codes of diagnoses have points where they are taken for such."""
     pointed = pc.mean(pc.match_substring(texts, ".").cast(pa.int8())).as_py()
-    return not found.certain or pointed >= POINTED
+    return not share.certain or pointed >= POINTED
 
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:
-    """Return what all texts together show: names of people, addresses of houses, free text, or such inside texts."""
-    places = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
-    some, weights = texts.take(pa.array(places)).to_pylist(), counts[places].tolist()
+    """Return patterns of all texts together: personal names, addresses, free text, or identifiers inside texts."""
+    positions = np.arange(0, len(texts), 1 + len(texts) // MAX_TEXTS_JUDGED)
+    some, weights = texts.take(pa.array(positions)).to_pylist(), counts[positions].tolist()
     kept = [(text.strip(), weight) for text, weight in zip(some, weights, strict=True) if text and text.strip()]
     if not kept:
         return []
@@ -97,6 +97,7 @@ def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[Patte
 
 
 def _houses(texts: Sequence[str]) -> PatternShare | None:
+    """Return the share of texts that look like street addresses; None if the evidence is weak."""
     parts = [(HOUSE_BEHIND.match(text) or HOUSE_IN_FRONT.match(text)) for text in texts]
     streets = {part[1].strip().lower() for part in parts if part}
     share = sum(part is not None for part in parts) / len(texts)

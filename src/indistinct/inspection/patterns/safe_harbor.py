@@ -47,12 +47,12 @@ class SafeHarbor:
 
     @property
     def paragraph(self) -> str:
-        """Return where the rule names it."""
+        """Return the paragraph of the rule."""
         return f"{RULE}({self.letter})"
 
     @property
     def asks(self) -> str:
-        """Return what safe harbor asks of such a column.
+        """Return what safe harbor requires for such a column.
 
         >>> SafeHarbor("F").asks
         'remove it'

@@ -12,7 +12,6 @@ from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
 from indistinct.algorithms.full_domain.node import ChosenNode
 from indistinct.algorithms.registry import parse_algorithm
-from indistinct.budget import parse_budget
 from indistinct.engines.base import DatabaseTable, is_address
 from indistinct.errors import IndistinctError, ParameterError, PolicyError, did_you_mean
 from indistinct.hierarchy.registry import hierarchy_from_json
@@ -28,6 +27,7 @@ from indistinct.release.pseudonyms.making import CLASSES, Pseudonym, pseudonym_f
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Role, Schema
 from indistinct.settings import TABLE, TABLES, ValueKind, settings_of, settings_under
+from indistinct.suppression_limit import parse_budget
 from indistinct.tables.addresses import read_ordinary
 from indistinct.tables.value import Reading, declare
 
@@ -45,22 +45,27 @@ MASKING = ("round", "top", "bottom", "truncate", "level", "clear")
 """The keys of a column that mask it."""
 
 
+CHECK_PATH = "check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy"
+
+
 def read_policy(path: str | Path) -> Policy:
     """Return the policy in a TOML file; paths in it are relative to the file."""
-    place = Path(path)
+    file = Path(path)
     try:
-        text = read_ordinary(place, most=LARGEST_POLICY).decode("utf-8-sig")
+        text = read_ordinary(file, most=LARGEST_POLICY).decode("utf-8-sig")
+    except FileNotFoundError:
+        raise PolicyError(f"there is no policy {file}", hint=CHECK_PATH) from None
     except OSError as error:
         raise PolicyError(
-            f"cannot read the policy {place}: {error.strerror or 'unreadable'}",
-            hint="check the path; `indistinct inspect data.csv -o policy.toml` writes a first policy",
+            f"cannot read the policy {file}: {error.strerror or 'unreadable'}",
+            hint=CHECK_PATH,
         ) from None
     except UnicodeDecodeError:
-        raise PolicyError(f"the policy {place} is not UTF-8 text", hint="save the file as UTF-8") from None
+        raise PolicyError(f"the policy {file} is not UTF-8 text", hint="save the file as UTF-8") from None
     try:
-        return replace(policy_from_toml(text, base=place.parent), name=place.name)
+        return replace(policy_from_toml(text, base=file.parent), name=file.name)
     except PolicyError as error:
-        raise PolicyError(f"{place}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(f"{file}, {error.message}", hint=error.hint, values=error.values, **error.details) from None
 
 
 def policy_from_toml(text: str, *, base: Path) -> Policy:
@@ -116,6 +121,7 @@ def policy_from_document(document: Mapping[str, Any], *, base: Path) -> Policy:
 
 
 def _input(given: Mapping[str, Any], schema: Schema) -> Input:
+    """Parse the table [input]."""
     declared = settings_under("input.reading")
     reading = _reading({key: value for key, value in given.items() if key in declared}, schema)
     others, database = Path(given["population"]) if "population" in given else None, _database(given, "[input]")
@@ -127,6 +133,7 @@ def _input(given: Mapping[str, Any], schema: Schema) -> Input:
 
 
 def _output(given: Mapping[str, Any]) -> Output:
+    """Parse the table [output]."""
     database = _database(given, "[output]")
     named = [key for key in ("path", "report", "ledger") if key in given and not (key == "path" and database)]
     with at_place("[output]"):
@@ -152,6 +159,7 @@ def _analysis(given: Mapping[str, Any]) -> AnalysisPlan:
 
 
 def _context(given: Mapping[str, Any], schema: Schema) -> Context:
+    """Parse the table [context], which forms ask for."""
     spelled: dict[str, Any] = dict(given)
     for name, grades in spelled.get("grades", {}).items():
         if name not in schema.columns:
@@ -165,22 +173,22 @@ def _context(given: Mapping[str, Any], schema: Schema) -> Context:
         return Context(**spelled)
 
 
-def _database(given: Mapping[str, Any], place: str) -> DatabaseTable | None:
+def _database(given: Mapping[str, Any], location: str) -> DatabaseTable | None:
     """Return the table of a database that is read or written, None for a file."""
     path, named = given.get("path"), [key for key in ("table", "query") if key in given]
     if not is_address(path):
         if named:
             raise PolicyError(
-                f"{place} {named[0]}: goes with the address of a database as `path`",
+                f"{location} {named[0]}: goes with the address of a database as `path`",
                 hint='path = "postgresql://host/clinic", table = "clinic.visits"',
             )
         return None
-    with at_place(place):
+    with at_place(location):
         return DatabaseTable(path, given.get("table"), given.get("query"))
 
 
 def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
-    """Return how the input is read; every column that it names must have a role."""
+    """Return the reading options of the input; every column named there must have a role."""
     with at_place("[input]"):
         reading = declare(**given)
     for name in reading.named_columns:
@@ -194,20 +202,29 @@ def _reading(given: Mapping[str, Any], schema: Schema) -> Reading:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what the text of a policy says, before any of it is checked; raise `PolicyError` where it is no TOML."""
+    """Parse the text of a policy without checking it further; raise `PolicyError` if it is not TOML."""
     _check_size(text)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
-        where = f"line {found[1]}" if found else "at the end"
+        position = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        where = f"line {position[1]}" if position else "at the end"
         # The parser quotes what it met, which may be a value of a hierarchy; what it expected is a mark of TOML.
         matched = re.match(r"(Expected '.'[^'\"(]*|[^'\"(]*)", str(error))
         reason = (matched[0].strip().lower() if matched else "") or "not understood"
         raise PolicyError(
             f"{where}: broken TOML: {reason}",
-            hint="put texts in double quotes, close each { on its own line, and name each column once",
+            hint=(
+                'put a " at the end of the text on this line'
+                if position and _is_open(text.split("\n")[int(position[1]) - 1])
+                else "put texts in double quotes, close each { on its own line, and name each column once"
+            ),
         ) from None
+
+
+def _is_open(line: str) -> bool:
+    """Return whether a line of TOML has a text in double quotes that does not end."""
+    return line.split("#")[0].replace('\\"', "").count('"') % 2 == 1
 
 
 def _check_size(text: str) -> None:
@@ -232,15 +249,15 @@ def _check_size(text: str) -> None:
 
 
 def _column(name: str, given: Any) -> dict[str, Any]:
-    """Return role and hierarchy of a column; a text alone is its role."""
+    """Return role and hierarchy of a column; plain text is its role."""
     column = {"role": given} if isinstance(given, str) else given
-    place = f"[columns] {name}"
+    location = f"[columns] {name}"
     if not isinstance(column, dict):
         raise PolicyError(
-            f"{place}: expected a role or a table with one; got {_kind(given)}",
+            f"{location}: expected a role or a table with one; got {_kind(given)}",
             hint=f'{name} = "insensitive" or {name} = {{ role = "quasi" }}',
         )
-    check_keys(column, _kinds("columns"), place, needed=("role",))
+    check_keys(column, _kinds("columns"), location, needed=("role",))
     return column
 
 
@@ -258,6 +275,7 @@ def parse_algorithm_of(given: Mapping[str, Any]) -> Algorithm:
 
 
 def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[str, Hierarchy]:
+    """Parse the hierarchies of the columns; relative files start at `base`."""
     hierarchies = {}
     for name, column in columns.items():
         if "hierarchy" in column:
@@ -272,20 +290,22 @@ def _hierarchies(columns: Mapping[str, Mapping[str, Any]], base: Path) -> dict[s
 
 
 def _transformations(columns: Mapping[str, Mapping[str, Any]], schema: Schema) -> dict[str, Transformation]:
-    found = {}
+    """Parse the masking of each column that has one."""
+    maskings = {}
     for name, column in columns.items():
         options = {key: column[key] for key in MASKING if key in column and column[key] is not False}
         if options:
             with at_place(f"[columns] {name}"):
                 check_role(name, schema)
-                found[name] = transformation_from_options(options)
+                maskings[name] = transformation_from_options(options)
                 if "level" in options and "hierarchy" not in column:
                     raise ParameterError("`level` is one of a hierarchy, which is missing", hint="give it a hierarchy")
-    return found
+    return maskings
 
 
 def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym]:
-    found = {}
+    """Parse the pseudonym of each column that has one."""
+    pseudonyms = {}
     for name, column in columns.items():
         if "pseudonym" in column:
             with at_place(f"[columns] {name}"):
@@ -294,12 +314,12 @@ def _pseudonyms(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Pseudonym
                         f"pseudonyms replace identifiers and person IDs; this column has the role {column['role']}",
                         hint="give it the role identifier or person, or leave the pseudonym out",
                     )
-                found[name] = pseudonym_from_options(column["pseudonym"])
-    return found
+                pseudonyms[name] = pseudonym_from_options(column["pseudonym"])
+    return pseudonyms
 
 
 def _knows(given: Mapping[str, Any]) -> str | None:
-    """Return what attackers are stated to know of the rows that pseudonyms link, if anything."""
+    """Return what attackers are declared to know about rows linked by pseudonyms, None if nothing is declared."""
     stated = given.get("knows")
     if stated not in (None, CLASSES):
         raise PolicyError(
@@ -310,9 +330,9 @@ def _knows(given: Mapping[str, Any]) -> str | None:
 
 
 def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return what a key says of quasi-identifiers; raise where it says so of other columns, or what makes no sense."""
-    found = {name: column[key] for name, column in columns.items() if key in column}
-    for name, given in found.items():
+    """Return the values of a key by quasi-identifier; raise for other columns and for invalid values."""
+    values = {name: column[key] for name, column in columns.items() if key in column}
+    for name, given in values.items():
         with at_place(f"[columns] {name}"):
             if columns[name]["role"] != Role.QUASI:
                 raise ParameterError(
@@ -320,44 +340,45 @@ def _of_quasi(columns: Mapping[str, Mapping[str, Any]], key: str, check: Callabl
                     hint="leave it out, or give the column the role quasi",
                 )
             check({name: given})
-    return found
+    return values
 
 
 def _fresh(columns: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    found = tuple(name for name, column in columns.items() if column.get("fresh"))
-    for name in found:
+    """Return the columns that are re-measured for each release; raise for roles that are not published unmodified."""
+    names = tuple(name for name, column in columns.items() if column.get("fresh"))
+    for name in names:
         if columns[name]["role"] not in (Role.SENSITIVE, Role.INSENSITIVE):
             raise PolicyError(
                 f"[columns] {name}: a fresh column is published unmodified; this one has the role "
                 f"{columns[name]['role']}",
                 hint="leave `fresh` out: it is for columns that are sensitive or insensitive",
             )
-    return found
+    return names
 
 
 def _kinds(table: str) -> dict[str, ValueKind]:
-    """Return the keys of a table, with what each of them takes."""
+    """Return the keys of a table of a policy, each with the kind of its value."""
     return {key: setting.kind for key, setting in settings_of(table).items()}
 
 
-def check_keys(given: Any, known: Mapping[str, ValueKind], place: str, *, needed: tuple[str, ...] = ()) -> None:
+def check_keys(given: Any, known: Mapping[str, ValueKind], location: str, *, needed: tuple[str, ...] = ()) -> None:
     """Raise unless a table has only known keys, each of its type, and all that are needed."""
     for key, value in given.items():
         if key not in known:
             raise PolicyError(
-                f"{place}: unknown key {key!r}",
+                f"{location}: unknown key {key!r}",
                 hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
                 unknown=key,
             )
         if not known[key].accepts(value):
             raise PolicyError(
-                f"{place} {key}: expected {known[key].words}; got {_kind(value)}",
+                f"{location} {key}: expected {known[key].words}; got {_kind(value)}",
                 hint=_how_to_write(key, value, known[key])
                 or "see docs/reference/policy.md, or let `indistinct inspect data.csv -o policy.toml` write a policy",
             )
     for key in needed:
         if key not in given:
-            raise PolicyError(f"{place}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
+            raise PolicyError(f"{location}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
 
 
 def _how_to_write(key: str, value: Any, kind: ValueKind) -> str | None:
@@ -383,14 +404,16 @@ def _kind(value: Any) -> str:
 
 
 @contextmanager
-def at_place(place: str) -> Iterator[None]:
+def at_place(location: str) -> Iterator[None]:
     """Turn any error inside into a `PolicyError` with its place: a bad policy is bad input, not bad usage."""
     try:
         yield
     except PolicyError:
         raise
     except IndistinctError as error:
-        raise PolicyError(f"{place}: {error.message}", hint=error.hint, values=error.values, **error.details) from None
+        raise PolicyError(
+            f"{location}: {error.message}", hint=error.hint, values=error.values, **error.details
+        ) from None
 
 
 def is_linked_policy(path: object) -> bool:

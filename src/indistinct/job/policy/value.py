@@ -8,7 +8,6 @@ from typing import Any
 
 from indistinct.algorithms.auto import Auto
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import NO_BUDGET, Budget, parse_budget
 from indistinct.engines.base import DatabaseTable
 from indistinct.errors import ParameterError, SchemaError, did_you_mean
 from indistinct.hierarchy.explicit import move_file, table_of_values
@@ -23,6 +22,7 @@ from indistinct.recoding.transformations import Transformation, kept_hierarchies
 from indistinct.release.pseudonyms.making import Pseudonym, with_declared_knowledge
 from indistinct.release.writing.delimited import Writing
 from indistinct.schema import Schema
+from indistinct.suppression_limit import NO_BUDGET, Budget, parse_budget
 from indistinct.tables.addresses import is_elsewhere
 from indistinct.tables.value import Reading
 
@@ -45,7 +45,7 @@ class Input:
         return replace(self, reading=replace(self.reading, version=version))
 
     def of_other_table(self, path: Path) -> "Input":
-        """Return another file that is read alike; a version is one of the first table alone."""
+        """Return the input of another file with the same reading options, without the version of the first table."""
         return replace(self.with_version(None), path=path, database=None)
 
 
@@ -187,7 +187,7 @@ class Context:
         return 1.0 if self.release_model == "public" else self.attempt_probability
 
     def text_of(self, name: str) -> str | None:
-        """Return what is stated under a name as text, None where nothing is."""
+        """Return the text of a field for display, None if it is empty."""
         if name == "attempt_probability":
             source = f" ({self.attempt_source})" if self.attempt_source else ""
             return None if self.attempt is None else f"{self.attempt:g}{source}"
@@ -241,7 +241,7 @@ class Policy:
 
     @property
     def model(self) -> Model | None:
-        """Return one model that asks for all of the policy's; None where the algorithm is its own."""
+        """Return the conjunction of the policy's models; None where the algorithm has a guarantee of its own."""
         return all_of(self.models) if self.models else None
 
     @property
@@ -258,28 +258,28 @@ class Policy:
 
     @property
     def located_pseudonyms(self) -> dict[str, Pseudonym]:
-        """Return the pseudonyms with their keys where they lie."""
+        """Return the pseudonyms with the paths of their keys resolved."""
         return {name: _moved_key(each, self.locate) for name, each in self.declared_pseudonyms.items()}
 
     @property
     def declared_pseudonyms(self) -> dict[str, Pseudonym]:
-        """Return the pseudonyms with what attackers are stated to know of rows."""
+        """Return the pseudonyms with what attackers are declared to know about rows."""
         return with_declared_knowledge(self.pseudonyms, self.knows)
 
     @property
     def source(self) -> Path | DatabaseTable:
-        """Return what is read: a table of a database, or the file at its path."""
+        """Return the input: a table of a database, or the resolved path of a file."""
         return self.input.database or self.locate(self.input.path)
 
     def reading_at(self, path: str | Path | None) -> Reading:
-        """Return how a table is read, the policy's own where `path` is None; its version is one of that table alone."""
+        """Return the reading options for a path; the version applies only to the policy's own input."""
         known = self.source
         same = path is None or (isinstance(known, Path) and Path(path).absolute() == known.absolute())
         return self.input.reading if same else self.input.with_version(None).reading
 
     @property
     def place(self) -> Path | DatabaseTable | None:
-        """Return where the release goes, if the policy says so."""
+        """Return where the release is written, None if the policy does not say it."""
         path = self.output.path
         return self.output.database or (None if path is None else self.locate(path))
 
@@ -293,7 +293,7 @@ class Policy:
         return tuple(map(self.locate, read if self.input.population is None else [*read, self.input.population]))
 
     def locate(self, path: Path) -> Path:
-        """Return where a path of the policy leads."""
+        """Resolve a path relative to the policy's folder."""
         return path if is_elsewhere(path) else self.base / path
 
 
@@ -315,7 +315,7 @@ def move_files(
     base: Path,
     move_hierarchy: Callable[[Path], Path | None] | None = None,
 ) -> Policy:
-    """Return a policy in another folder, whose files are where `move` says.
+    """Return a policy for another folder, whose paths are changed by `move`.
 
     `move_hierarchy` says so of the files of hierarchies; where it says None, a hierarchy is written out.
     """

@@ -9,7 +9,6 @@ import tomlkit
 from tomlkit.container import Container
 from tomlkit.items import Array, InlineTable, Item, SingleKey, Table, Trivia, Whitespace
 
-from indistinct.budget import Budget
 from indistinct.engines.base import DatabaseTable, without_password
 from indistinct.job.policy.value import Policy, rebased
 from indistinct.metrics.base import Metric
@@ -19,9 +18,10 @@ from indistinct.release.writing.files import write_atomically
 from indistinct.release.writing.staging import filled
 from indistinct.schema import Role
 from indistinct.settings import TABLES, settings_of, value_at
-from indistinct.spelling import spell
+from indistinct.suppression_limit import Budget
 from indistinct.tables.addresses import address_of
 from indistinct.tables.value import to_options
+from indistinct.text_form import spell
 
 
 def write_policy(
@@ -36,10 +36,10 @@ def write_policy(
 
     `heading` becomes comments at the top, `notes` one comment above each column that it names.
     """
-    place = Path(path)
-    text = policy_to_toml(rebased(policy, place.parent), heading=heading, notes=notes)
-    write_atomically(place, filled(text), overwrite=overwrite)
-    return place
+    target = Path(path)
+    text = policy_to_toml(rebased(policy, target.parent), heading=heading, notes=notes)
+    write_atomically(target, filled(text), overwrite=overwrite)
+    return target
 
 
 def policy_to_toml(policy: Policy, *, heading: str = "", notes: Mapping[str, str] | None = None) -> str:
@@ -109,7 +109,7 @@ def _spelled(path: Path) -> str:
 
 
 def _place(database: DatabaseTable | None, path: Path | None) -> dict[str, Any]:
-    """Return the keys of a table of a database, whose address is written without a password, or of a path."""
+    """Return the keys of a path, or of a table of a database, whose address is written without its password."""
     if database is None:
         return {"path": None if path is None else _spelled(path)}
     return {"path": without_password(database.database), "table": database.table, "query": database.query}
@@ -125,7 +125,7 @@ def inline(value: Any) -> str:
 
 
 def _column(policy: Policy, name: str) -> Any:
-    """Return the role alone for a column that is dropped or kept, a table for one that privacy is about."""
+    """Return the entry of a column: its role as text, or a table if it has further settings."""
     role, hierarchy = policy.schema.role(name), policy.hierarchies.get(name)
     transformation, pseudonym = policy.transformations.get(name), policy.pseudonyms.get(name)
     more = {} if transformation is None else transformation.options()

@@ -27,17 +27,18 @@ def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -
 
 
 def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Box]:
+    """Convert a condition to boxes, one set of values per column, of which some may overlap."""
     match condition:
         case Compare(column=column):
             return _drop_empty([{column: columns[column].allowed(condition)}])
         case IsMissing(column, missing):
             return _drop_empty([{column: columns[column].missing(missing)}])
         case AllConditions(parts):
-            found: list[Box] = [{}]
+            boxes: list[Box] = [{}]
             for part in parts:
                 more = _boxes(part, columns)
-                found = _few(_drop_empty([_both(one, other) for one in found for other in more]))
-            return found
+                boxes = _few(_drop_empty([_both(one, other) for one in boxes for other in more]))
+            return boxes
         case Either(parts):
             return _few(_join_boxes([box for part in parts for box in _boxes(part, columns)]))
         case _:
@@ -45,6 +46,7 @@ def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Bo
 
 
 def _both(one: Box, other: Box) -> Box:
+    """Intersect two boxes."""
     shared = {name: one[name] & other[name] for name in one if name in other}  # type: ignore[operator]
     return {**one, **other, **shared}
 
@@ -55,30 +57,31 @@ def _drop_empty(boxes: list[Box]) -> list[Box]:
 
 def _join_boxes(boxes: list[Box]) -> list[Box]:
     """Join boxes that differ in one column: x < 5 or x >= 5 is one box, not two that each contain half of a class."""
-    found: list[Box] = []
+    joined: list[Box] = []
     for box in boxes:
         grown, again = box, True
         while again:
             again = False
-            for index, other in enumerate(found):
+            for index, other in enumerate(joined):
                 differ = [name for name in grown if name in other and grown[name] != other[name]]
                 if grown.keys() == other.keys() and len(differ) <= 1:
                     same = {name: grown[name] | other[name] for name in differ}  # type: ignore[operator]
                     grown, again = {**grown, **same}, True
-                    del found[index]
+                    del joined[index]
                     break
-        found.append(grown)
-    return found
+        joined.append(grown)
+    return joined
 
 
 def _apart(boxes: list[Box]) -> list[Box]:
-    found: list[Box] = []
+    """Divide boxes so that none overlaps another."""
+    disjoint: list[Box] = []
     for box in boxes:
         parts = [box]
-        for other in found:
+        for other in disjoint:
             parts = _few([piece for part in parts for piece in _without(part, other)])
-        found += parts
-    return _few(found)
+        disjoint += parts
+    return _few(disjoint)
 
 
 def _without(box: Box, other: Box) -> Iterator[Box]:
@@ -99,6 +102,7 @@ def _without(box: Box, other: Box) -> Iterator[Box]:
 
 
 def _few(boxes: list[Box]) -> list[Box]:
+    """Raise if a condition has too many boxes."""
     if len(boxes) > MAX_BOXES:
         raise InputError(
             f"the condition falls into more than {MAX_BOXES} parts that must be counted apart",

@@ -50,7 +50,10 @@ def parse_query(text: str) -> Query:
     if not isinstance(text, str):
         raise InputError(f"a query must be text; got {type(text).__name__}", hint=f"for example {EXAMPLE}")
     if len(text) > MAX_QUERY_CHARACTERS:
-        raise InputError(f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are read")
+        raise InputError(
+            f"the query has {len(text):,} characters; at most {MAX_QUERY_CHARACTERS:,} are read",
+            hint="write fewer conditions",
+        )
     try:
         trees = [tree for tree in parse(text, error_level=ErrorLevel.RAISE) if tree is not None]
     except (SqlglotError, *UNREADABLE):
@@ -64,10 +67,11 @@ def parse_query(text: str) -> Query:
 
 
 def _unreadable() -> InputError:
-    return InputError("the query is no SQL that can be read", hint=f"write it like {EXAMPLE}")
+    return InputError("the query cannot be read as SQL", hint=f"write it like {EXAMPLE}")
 
 
 def _query(select: Any, exp: Any) -> Query:
+    """Convert a SELECT to a query; raise for parts that are not answered."""
     for part, words in NOT_ANSWERED.items():
         if select.args.get(part):
             raise _refusal(words)
@@ -80,15 +84,15 @@ def _query(select: Any, exp: Any) -> Query:
         raise _refusal("FROM anything but one table")
     by = select.args.get("group")
     groups = tuple(_column(each, exp) for each in by.expressions) if by is not None else ()
-    shown = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
-    names = [_column(each, exp) for each in shown if isinstance(each, exp.Column)]
+    expressions = [each.this if isinstance(each, exp.Alias) else each for each in select.expressions]
+    names = [_column(each, exp) for each in expressions if isinstance(each, exp.Column)]
     for name in names:
         if name not in groups:
             raise InputError(
                 f"column {name!r} is in SELECT without an aggregate",
                 hint=f"add GROUP BY {name}, or ask for COUNT, SUM, AVG, MIN or MAX of it",
             )
-    aggregates = [each for each in shown if not isinstance(each, exp.Column)]
+    aggregates = [each for each in expressions if not isinstance(each, exp.Column)]
     if len(aggregates) != 1:
         raise InputError(
             f"a query has one aggregate; this one has {len(aggregates)}",
@@ -104,14 +108,19 @@ MEANS = ("MEAN", "AVERAGE")
 
 
 def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
+    """Return the aggregate of an expression, and its column."""
     kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
         written = _function_of(tree, exp)
-        got = "" if written is None or name is not None else f"; got {written}"
+        if written is None or name is not None:
+            raise InputError(
+                "a query aggregates one column, without computing from it",
+                hint="write COUNT, SUM, AVG, MIN or MAX of one column",
+            )
         raise InputError(
-            f"a query aggregates one column, without computing from it{got}",
-            hint=("write AVG; " if written in MEANS else "") + "known are COUNT, SUM, AVG, MIN and MAX of one column",
+            f"the query asks for {written}, which is not among COUNT, SUM, AVG, MIN and MAX",
+            hint="write AVG" if written in MEANS else "ask for one of these, of one column",
         )
     if isinstance(tree.this, exp.Distinct):
         raise _refusal("DISTINCT")
@@ -130,6 +139,7 @@ def _function_of(tree: Any, exp: Any) -> str | None:
 
 
 def _column(tree: Any, exp: Any) -> str:
+    """Return the column of an expression; raise for anything else."""
     if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier):
         return str(tree.name)
     raise InputError(
@@ -139,6 +149,7 @@ def _column(tree: Any, exp: Any) -> str:
 
 
 def _condition(tree: Any, exp: Any) -> Condition:
+    """Convert an expression to a condition."""
     compared: dict[Any, tuple[Operator, Operator]] = {
         exp.EQ: ("=", "="),
         exp.NEQ: ("<>", "<>"),
@@ -181,17 +192,18 @@ def _condition(tree: Any, exp: Any) -> Condition:
 
 def _flat(tree: Any, kind: Any, exp: Any) -> list[Condition]:
     """Return the conditions joined by a chain of AND, or of OR; without recursion, because chains may be long."""
-    found, ahead = [], [tree]
+    conditions, ahead = [], [tree]
     while ahead:
         each = ahead.pop()
         if isinstance(each, kind):
             ahead += [each.expression, each.this]
         else:
-            found.append(_condition(each, exp))
-    return found
+            conditions.append(_condition(each, exp))
+    return conditions
 
 
 def _constant(tree: Any, exp: Any) -> Constant:
+    """Return the constant of an expression; raise for anything else."""
     match tree:
         case exp.Paren():
             return _constant(tree.this, exp)

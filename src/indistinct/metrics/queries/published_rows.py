@@ -39,7 +39,7 @@ class Clipped:
 
 
 def overlap(column: ShownColumn, allowed: ValueSet) -> ValueOverlap:
-    """Return how much of each published value a set allows."""
+    """Return the share of each published value that a set covers: certain, possible and expected."""
     levels = _levels(column, allowed)
     inside, partly = _sum_weights(column, levels), _sum_weights(column, levels > 0)
     others, beyond = allowed.levels[-2] if isinstance(allowed, TextSet) else 0, column.beyond_domain
@@ -124,20 +124,20 @@ def _by_width(column: ShownColumn, allowed: LineSet, share: Floats) -> Floats:
         size, values = high - low, np.maximum(column.sizes - column.absent, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = inside / size
-        found = np.where(column.absent, (part * values + allowed.missing) / (values + 1), part)
+        shares = np.where(column.absent, (part * values + allowed.missing) / (values + 1), part)
     # For a point, and a set of length 0, the known values are more exact.
-    usable = np.isfinite(found) & (whole | (inside > 0))
-    return np.where(usable, found, share)
+    usable = np.isfinite(shares) & (whole | (inside > 0))
+    return np.where(usable, shares, share)
 
 
 def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
     """Return the minimum, maximum and mean of the known numbers that are allowed, NaN where there are none."""
     assert column.positions is not None  # noqa: S101
     count = len(inside)
-    places = np.where(inside, np.arange(count), count)
-    following = np.append(np.minimum.accumulate(places[::-1])[::-1], count)
-    places = np.where(inside, np.arange(count), -1)
-    before = np.append(np.maximum.accumulate(places), -1) if count else np.array([-1])
+    positions = np.where(inside, np.arange(count), count)
+    following = np.append(np.minimum.accumulate(positions[::-1])[::-1], count)
+    positions = np.where(inside, np.arange(count), -1)
+    before = np.append(np.maximum.accumulate(positions), -1) if count else np.array([-1])
     first, last = following[column.cover.low], before[column.cover.high]
     line = np.append(column.positions, np.nan)
     low = np.where(first <= column.cover.high, line[np.minimum(first, count)], np.inf)
@@ -151,11 +151,12 @@ def _by_codes(column: ShownColumn, inside: Mask) -> tuple[Array, Array, Floats]:
 
 
 def _reduce_runs(column: ShownColumn, reach: np.ufunc, runs: Codes, nothing: float) -> Codes:
-    found = np.full(len(column), nothing)
+    """Reduce a number per run to one per published value; `nothing` where it has no run."""
+    results = np.full(len(column), nothing)
     filled = np.flatnonzero(np.diff(column.cover.indptr))
     if len(filled):
-        found[filled] = reach.reduceat(runs, column.cover.indptr[filled])
-    return found
+        results[filled] = reach.reduceat(runs, column.cover.indptr[filled])
+    return results
 
 
 def _ends(kept: LineSet, low: Codes, high: Codes) -> tuple[Codes, Codes]:
@@ -280,8 +281,8 @@ class PublishedRows:
             left[name] = int(np.diff(starts)[each.possible].sum())
         name = min(left, key=left.__getitem__)
         order, starts = self._index(number, name)
-        found = np.flatnonzero(overlaps[name].possible)
-        return order[run_entries(starts[found], np.diff(starts)[found])]
+        rows = np.flatnonzero(overlaps[name].possible)
+        return order[run_entries(starts[rows], np.diff(starts)[rows])]
 
     def _index(self, number: int, name: str) -> tuple[Codes, Codes]:
         """Return the entries of a slice sorted by published value of a column, and where each value begins."""
@@ -309,19 +310,19 @@ class PublishedRows:
         """Return the number of rows in each of many boxes, as `count` does."""
         if len(self.view.slices) != 1 or not len(self.view.sizes):
             return [self.count((box,)) for box in boxes]
-        found: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
+        counts: list[tuple[float, int, int, float]] = [(0.0, 0, 0, 0.0)] * len(boxes)
         alike: dict[tuple[str, ...], list[int]] = {}
-        for place, box in enumerate(boxes):
-            alike.setdefault(tuple(sorted(box)), []).append(place)
-        for names, places in alike.items():
+        for index, box in enumerate(boxes):
+            alike.setdefault(tuple(sorted(box)), []).append(index)
+        for names, positions in alike.items():
             rows = self.project(names) if names else self
-            if not names or len(places) * len(rows.view.sizes) < MIN_PAIRS_TO_COMPILE:
-                counted = [rows.count((boxes[place],)) for place in places]
+            if not names or len(positions) * len(rows.view.sizes) < MIN_PAIRS_TO_COMPILE:
+                counted = [rows.count((boxes[index],)) for index in positions]
             else:
-                counted = _count_boxes(rows.view, names, [boxes[place] for place in places])
-            for place, each in zip(places, counted, strict=True):
-                found[place] = each
-        return found
+                counted = _count_boxes(rows.view, names, [boxes[index] for index in positions])
+            for index, each in zip(positions, counted, strict=True):
+                counts[index] = each
+        return counts
 
     def pool(self, boxes: Sequence[Box], target: str | None) -> Pool:
         """Return the rows that boxes without overlap may select, by entries of the slice with the target."""
@@ -386,6 +387,7 @@ class PublishedRows:
         return self._groups[root]
 
     def _concerned(self, number: int, box: Box, target: str | None) -> bool:
+        """Return whether a slice has a column of a box, or the target."""
         codes = self.view.slices[number].codes
         return target in codes or any(name in codes for name in box)
 
@@ -445,7 +447,7 @@ def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> li
     (one,) = view.slices
     values = np.stack([one.codes[name].astype(np.int32) for name in names])
     offsets = starts_of([len(view.columns[name]) for name in names])
-    found = np.zeros((len(boxes), 4))
+    totals = np.zeros((len(boxes), 4))
     for start in range(0, len(boxes), BOXES_PER_BLOCK):
         part = boxes[start : start + BOXES_PER_BLOCK]
         shares = np.empty((len(part), int(offsets[-1])))
@@ -454,5 +456,5 @@ def _count_boxes(view: View, names: tuple[str, ...], boxes: Sequence[Box]) -> li
             certain, possible = (np.concatenate([getattr(o, key) for o in overlaps]) for key in ("certain", "possible"))
             share = np.concatenate([each.share for each in overlaps])
             shares[row] = np.where(certain, 2.0, np.where(possible, share, -1.0))
-        count_boxes(values, offsets, one.counts, shares, found[start : start + BOXES_PER_BLOCK])
-    return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in found.tolist()]
+        count_boxes(values, offsets, one.counts, shares, totals[start : start + BOXES_PER_BLOCK])
+    return [(estimate, int(low), int(high), variance) for estimate, low, high, variance in totals.tolist()]

@@ -65,11 +65,13 @@ class Compare(_Combined):
         wanted = {"BETWEEN": 2, "NOT BETWEEN": 2}.get(self.operator, 1)
         some = self.operator.endswith("IN")
         if (some and not self.constants) or (not some and len(self.constants) != wanted):
+            number = "at least 1 value" if some else "1 value" if wanted == 1 else "2 values"
             raise ParameterError(
-                f"{self.operator} needs {'at least 1' if some else wanted} constant(s); got {len(self.constants)}"
+                f"{self.operator} needs {number}; got {len(self.constants)}",
+                hint="for example age BETWEEN 20 AND 30, or age IN (20, 30)",
             )
         if any(isinstance(each, float) and not math.isfinite(each) for each in self.constants):
-            raise ParameterError(f"column {self.column!r} is compared with something that is no finite number")
+            raise ParameterError(f"column {self.column!r} is compared with something that is not a finite number")
 
     def __str__(self) -> str:
         name, texts = _name(self.column), [_constant(each) for each in self.constants]
@@ -172,10 +174,10 @@ class Query:
             raise ParameterError(f"{self.aggregate} needs a column", hint=f"for example {self.aggregate}(age)")
 
     def __str__(self) -> str:
-        shown = [*map(_name, self.groups), f"{self.aggregate}({'*' if self.target is None else _name(self.target)})"]
+        parts = [*map(_name, self.groups), f"{self.aggregate}({'*' if self.target is None else _name(self.target)})"]
         where = "" if self.where is None else f" WHERE {self.where}"
         by = f" GROUP BY {', '.join(map(_name, self.groups))}" if self.groups else ""
-        return f"SELECT {', '.join(shown)}{where}{by}"
+        return f"SELECT {', '.join(parts)}{where}{by}"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -233,6 +235,7 @@ RESERVED = frozenset((
 
 
 def _constant(value: Constant) -> str:
+    """Write a constant in SQL."""
     match value:
         case bool():
             return str(value).upper()

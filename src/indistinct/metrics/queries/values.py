@@ -65,15 +65,15 @@ class LineSet:
 
     def whole(self) -> list[tuple[float, float]]:
         """Return the first and last whole number of each interval, with adjacent intervals joined."""
-        found: list[tuple[float, float]] = []
+        intervals: list[tuple[float, float]] = []
         for (start, past), (end, within) in self.stretches:
             low = start if math.isinf(start) else (math.floor(start) + 1 if past else math.ceil(start))
             high = end if math.isinf(end) else (math.floor(end) if within else math.ceil(end) - 1)
-            if found and low <= found[-1][1] + 1:
-                found[-1] = (found[-1][0], max(high, found[-1][1]))
+            if intervals and low <= intervals[-1][1] + 1:
+                intervals[-1] = (intervals[-1][0], max(high, intervals[-1][1]))
             elif low <= high:
-                found.append((low, high))
-        return found
+                intervals.append((low, high))
+        return intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,10 +131,10 @@ class ColumnValues:
     order: tuple[str, ...] = ()
 
     def missing(self, wanted: bool) -> ValueSet:
-        """Return the set of missing alone, or of everything else."""
+        """Return the set that contains only missing, or everything else."""
         if self.kind is not Kind.TEXT:
-            found = LineSet((), missing=True)
-            return found if wanted else ~found
+            values = LineSet((), missing=True)
+            return values if wanted else ~values
         levels = np.full(len(self.texts) + 2, EVERY if not wanted else NONE, dtype=np.int8)
         levels[-1] = EVERY if wanted else NONE
         return TextSet(levels)
@@ -148,10 +148,11 @@ class ColumnValues:
             return ~self.allowed(same) & self.missing(False)  # type: ignore[operator]
         if self.kind is Kind.TEXT:
             return self._texts(operator, [_text(each) for each in compare.constants])
-        places = [position_of(each, self.kind, self.name) for each in compare.constants]
-        return LineSet(_cuts(operator, places))
+        positions = [position_of(each, self.kind, self.name) for each in compare.constants]
+        return LineSet(_cuts(operator, positions))
 
     def _texts(self, operator: str, constants: list[str]) -> TextSet:
+        """Return the texts that an operator with constants selects."""
         levels = np.zeros(len(self.texts) + 2, dtype=np.int8)
         if operator in ("=", "IN"):
             wanted = set(constants)
@@ -160,15 +161,15 @@ class ColumnValues:
             levels[-2] = SOME if wanted - set(self.texts) else NONE
             return TextSet(levels)
         if self.order:
-            known = {text: place for place, text in enumerate(self.order)}
+            known = {text: index for index, text in enumerate(self.order)}
             if any(text not in known for text in constants):
                 raise InputError(
                     f"column {self.name!r} has a declared order that does not contain a constant of the query",
                     hint="compare it with values of that order",
                     values=[text for text in constants if text not in known],
                 )
-            places = np.array([known[text] for text in self.texts], dtype=np.float64)
-            inside = LineSet(_cuts(operator, [float(known[text]) for text in constants])).holds(places)
+            positions = np.array([known[text] for text in self.texts], dtype=np.float64)
+            inside = LineSet(_cuts(operator, [float(known[text]) for text in constants])).holds(positions)
             levels[:-2] = np.where(inside, EVERY, NONE)
         else:
             levels[:-2] = [EVERY if _between(text, operator, constants) else NONE for text in self.texts]
@@ -197,15 +198,16 @@ def position_of(constant: Constant, kind: Kind, name: str) -> float:
     if isinstance(constant, date):
         raise wrong
     try:
-        place = float(constant)
+        value = float(constant)
     except ValueError:
         raise wrong from None
-    if not math.isfinite(place):
+    if not math.isfinite(value):
         raise wrong
-    return place
+    return value
 
 
 def _days(constant: Constant, wrong: InputError) -> float:
+    """Convert a date to days since 1970; raise `wrong` for anything else."""
     moment = constant
     if isinstance(moment, str):
         try:
@@ -225,11 +227,12 @@ def _text(constant: Constant) -> str:
     return constant.isoformat() if isinstance(constant, date) else str(constant)
 
 
-def _cuts(operator: str, places: list[float]) -> tuple[Cut, ...]:
-    first = places[0]
+def _cuts(operator: str, positions: list[float]) -> tuple[Cut, ...]:
+    """Return the cuts of the line that an operator with constants makes."""
+    first = positions[0]
     match operator:
         case "=" | "IN":
-            return _join_stretches([((place, 0), (place, 1)) for place in places])
+            return _join_stretches([((index, 0), (index, 1)) for index in positions])
         case "<":
             return (FIRST, (first, 0))
         case "<=":
@@ -239,10 +242,11 @@ def _cuts(operator: str, places: list[float]) -> tuple[Cut, ...]:
         case ">=":
             return ((first, 0), LAST)
         case _:
-            return _join_stretches([((first, 0), (places[1], 1))])
+            return _join_stretches([((first, 0), (positions[1], 1))])
 
 
 def _between(text: str, operator: str, constants: list[str]) -> bool:
+    """Compare a text with constants by code points."""
     first = constants[0]
     match operator:
         case "<":
@@ -258,6 +262,7 @@ def _between(text: str, operator: str, constants: list[str]) -> bool:
 
 
 def _stretches(cuts: tuple[Cut, ...]) -> list[tuple[Cut, Cut]]:
+    """Return the pairs of cuts that begin and end each interval."""
     return list(zip(cuts[::2], cuts[1::2], strict=True))
 
 

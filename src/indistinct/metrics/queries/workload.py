@@ -90,7 +90,7 @@ class Workload:
         except FileNotFoundError:
             raise InputError(f"there is no workload {where}", hint="check the path") from None
         except UnicodeDecodeError:
-            raise InputError(f"the workload {where} is no text in UTF-8", hint="save it as UTF-8") from None
+            raise InputError(f"the workload {where} is not UTF-8 text", hint="save it as UTF-8") from None
         except OSError as error:
             raise InputError(f"the workload {where} cannot be read: {error.strerror}") from None
         lines = _of_csv(text, where) if where.suffix.lower() == ".csv" else _of_lines(text, where)
@@ -140,10 +140,13 @@ class Workload:
             raise ParameterError(
                 "this workload was made in Python and is in no file", hint="write it to a file and name that"
             )
-        found = cls.read(path)
-        if not found.digest.startswith(digest):
-            raise InputError(f"the workload {path} is not the one that was named: its queries have changed since")
-        return found
+        workload = cls.read(path)
+        if not workload.digest.startswith(digest):
+            raise InputError(
+                f"the queries of the workload {path} have changed since it was named",
+                hint="give the file with the same queries, or search a new recoding",
+            )
+        return workload
 
     @cached_property
     def digest(self) -> str:
@@ -176,19 +179,21 @@ class Workload:
 
 
 def _of_lines(text: str, where: Path) -> list[tuple[Query, float]]:
-    found = []
+    """Parse a workload with a query per line, each with an optional weight."""
+    queries = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("--"):
             continue
         parted = _WEIGHTED.fullmatch(line)
         weight, sql = ("1", line) if parted is None else parted.groups()
-        found.append((_query(sql, where, number), _weight(weight, where, number)))
-    return found
+        queries.append((_query(sql, where, number), _weight(weight, where, number)))
+    return queries
 
 
 def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
+    """Parse a workload from CSV."""
     rows = csv.reader(io.StringIO(text))
-    found = []
+    queries = []
     header: list[str] | None = None
     try:
         for row in rows:
@@ -205,13 +210,14 @@ def _of_csv(text: str, where: Path) -> list[tuple[Query, float]]:
                 raise _malformed_error(where, rows.line_num, f"{len(header)} cells, one a column")
             cells = dict(zip(header, row, strict=True))
             query = _query(cells["query"], where, rows.line_num)
-            found.append((query, _weight(cells.get("weight", "1"), where, rows.line_num)))
+            queries.append((query, _weight(cells.get("weight", "1"), where, rows.line_num)))
     except csv.Error:
         raise _malformed_error(where, rows.line_num, "CSV with the columns weight and query") from None
-    return found
+    return queries
 
 
 def _query(sql: str, where: Path, line: int) -> Query:
+    """Parse one query of a file; errors name the line."""
     try:
         query = parse_query(sql.strip().rstrip(";"))
     except IndistinctError as error:
@@ -222,6 +228,7 @@ def _query(sql: str, where: Path, line: int) -> Query:
 
 
 def _weight(text: str, where: Path, line: int) -> float:
+    """Parse the weight of a query."""
     try:
         weight = float(text)
     except ValueError:
@@ -255,13 +262,15 @@ def draw_queries(
     known = {name: _CountedValues.of(source.data[name]) for name in names}
     usable = [name for name in names if len(known[name].values)]
     if len(usable) < attributes:
-        raise ParameterError(f"only {len(usable)} column(s) have values", hint="ask for fewer attributes")
-    found = []
+        raise ParameterError(
+            f"{len(usable)} of the columns have values, and {attributes} are asked for", hint="ask for fewer attributes"
+        )
+    drawn_queries = []
     for _ in range(queries):
         chosen = sorted(generator.choice(len(usable), size=attributes, replace=False).tolist())
         parts = [known[usable[index]].condition(usable[index], share, distribution, generator) for index in chosen]
-        found.append(Query(where=parts[0] if len(parts) == 1 else AllConditions(tuple(parts))))
-    return found
+        drawn_queries.append(Query(where=parts[0] if len(parts) == 1 else AllConditions(tuple(parts))))
+    return drawn_queries
 
 
 class _CountedValues:
@@ -273,10 +282,11 @@ class _CountedValues:
 
     @classmethod
     def of(cls, column: pa.ChunkedArray) -> "_CountedValues":
+        """Count the values of a column, ascending."""
         ordered = kind_of(column.type) is not Kind.TEXT
         plain = column.cast(column.type.value_type) if isinstance(column.type, pa.DictionaryType) else column
-        found = plain.drop_null().value_counts()
-        values, counts = found.field("values"), found.field("counts").to_numpy(zero_copy_only=False)
+        counted = plain.drop_null().value_counts()
+        values, counts = counted.field("values"), counted.field("counts").to_numpy(zero_copy_only=False)
         order = pa.compute.sort_indices(values.cast(pa.string()) if pa.types.is_boolean(values.type) else values)
         return cls(values.take(order).to_pylist(), counts[order.to_numpy()], ordered=ordered)
 
@@ -286,19 +296,19 @@ class _CountedValues:
         if distribution == "uniform":
             wanted = max(1, round(share * count))
             first = int(generator.integers(0, count - wanted + 1))
-            places = list(range(first, first + wanted))
+            positions = list(range(first, first + wanted))
         else:
             start = generator.uniform(0, max(1 - share, 0.0))
             first = int(np.searchsorted(self.running, start, "right")) - 1
             last = max(first, int(np.searchsorted(self.running, start + share, "left")) - 1)
-            places = list(range(min(first, count - 1), min(last, count - 1) + 1))
+            positions = list(range(min(first, count - 1), min(last, count - 1) + 1))
         if self.ordered:
-            return Compare(name, "BETWEEN", (_plain(self.values[places[0]]), _plain(self.values[places[-1]])))
+            return Compare(name, "BETWEEN", (_plain(self.values[positions[0]]), _plain(self.values[positions[-1]])))
         if distribution == "uniform":
-            places = sorted(generator.choice(count, size=len(places), replace=False).tolist())
-        if len(places) == 1:
-            return Compare(name, "=", (_plain(self.values[places[0]]),))
-        return Compare(name, "IN", tuple(_plain(self.values[place]) for place in places))
+            positions = sorted(generator.choice(count, size=len(positions), replace=False).tolist())
+        if len(positions) == 1:
+            return Compare(name, "=", (_plain(self.values[positions[0]]),))
+        return Compare(name, "IN", tuple(_plain(self.values[index]) for index in positions))
 
 
 def _plain(value: Any) -> Constant:
@@ -356,7 +366,7 @@ class Boxes:
 
 
 def boxes_of_workload(workload: Workload, domains: Sequence[Domain]) -> Boxes:
-    """Return what the queries of a workload accept of these columns; conditions on others are left out."""
+    """Return the boxes of the queries of a workload on these columns; conditions on others are ignored."""
     columns = {domain.column: column_values(domain) for domain in domains}
     owners, weights, boxes = [], [], []
     for query, (asked, weight) in enumerate(zip(workload.queries, workload.weights, strict=True)):

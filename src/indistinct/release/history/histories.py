@@ -59,25 +59,25 @@ class Standing:
     def __len__(self) -> int:
         return len(self.people)
 
-    def without(self, held: Mask) -> "Standing":
-        """Return the release without the people whom a mask marks."""
+    def without(self, withheld: Mask) -> "Standing":
+        """Return the release without the marked people."""
         counts = np.diff(self.indptr)
-        classes = self.classes[np.repeat(~held, counts)]
-        return replace(self, people=self.people[~held], indptr=starts_of(counts[~held]), classes=classes)
+        classes = self.classes[np.repeat(~withheld, counts)]
+        return replace(self, people=self.people[~withheld], indptr=starts_of(counts[~withheld]), classes=classes)
 
 
 def standing_of(
     engine: Engine, source: Source, assignment: Assignment, *, schema: Schema, key: bytes, k: int, fresh: bool = False
 ) -> Standing:
-    """Return which people are in which class of what an assignment publishes, under a key."""
+    """Return the classes of each person in what an assignment publishes; person IDs are hashed with a key."""
     names, person = assignment.frequencies.names, tuple(schema.person)
     known = {domain.column: domain for domain in assignment.domains}
     counted = engine.count(source, Request((*names, *person), domains=known, published=True))
     cells, domains = counted.frequencies, counted.known
-    projected, places = project(cells, names)
+    projected, positions = project(cells, names)
     if not np.array_equal(projected.vectors, assignment.frequencies.vectors):
         raise AssertionError("the cells of a table do not depend on which people have them")
-    class_ids = assignment.class_ids[places].astype(np.int64)
+    class_ids = assignment.class_ids[positions].astype(np.int64)
     kept = class_ids >= 0
     people, ranks = _people(key, [domains[name] for name in person], cells.vectors[kept, len(names) :])
     indptr, classes = class_sets(ranks, class_ids[kept], len(assignment.classes))
@@ -130,33 +130,33 @@ class Histories:
 
     @property
     def joined(self) -> Mask:
-        """Mark the people who are in the new release alone."""
+        """Mark the people who are only in the new release."""
         return self.k_before == 0
 
     @property
     def left(self) -> Mask:
-        """Mark the people who are in earlier releases alone."""
+        """Mark the people who are only in earlier releases."""
         return self.index < 0
 
     @property
     def small(self) -> Mask:
-        """Mark the people who stand among fewer than was promised to them."""
+        """Mark the people whose candidate set is smaller than k."""
         return self.company < self.k
 
 
 def overlap_of(new: Standing, earlier: Sequence[Standing]) -> Overlap:
-    """Return what a release and earlier ones tell together of everybody who is in any of them."""
-    found = histories_of(new, earlier)
-    below = found.small & ~found.untouched
+    """Summarize the candidate sets of all people after intersecting a release with earlier ones."""
+    histories = histories_of(new, earlier)
+    below = histories.small & ~histories.untouched
     return Overlap(
-        shared_people=int((~found.joined & ~found.left).sum()),
-        smallest_history=int(found.company[~found.untouched].min(initial=_MANY)) if len(new) else 0,
+        shared_people=int((~histories.joined & ~histories.left).sum()),
+        smallest_history=int(histories.company[~histories.untouched].min(initial=_MANY)) if len(new) else 0,
         people_below=int(below.sum()),
-        k=int(found.k.max(initial=0)),
+        k=int(histories.k.max(initial=0)),
         releases=len(earlier),
-        people_joined=int((below & found.joined).sum()),
-        people_left=int((below & found.left).sum()),
-        people_before=int((found.small & found.untouched).sum()),
+        people_joined=int((below & histories.joined).sum()),
+        people_left=int((below & histories.left).sum()),
+        people_before=int((histories.small & histories.untouched).sum()),
     )
 
 
@@ -164,7 +164,7 @@ _MANY = np.iinfo(np.int64).max
 
 
 def histories_of(new: Standing, earlier: Sequence[Standing]) -> Histories:
-    """Return the histories of everybody who is in a release or in an earlier one."""
+    """Return the histories of all people of a release or an earlier one."""
     everybody, indices = _everybody([*earlier, new])
     columns, k = [], np.zeros(everybody, dtype=np.int64)
     k_before = k
@@ -188,7 +188,7 @@ def histories_of(new: Standing, earlier: Sequence[Standing]) -> Histories:
 
 
 def _without_earlier_values(fresh: Sequence[bool]) -> list[bool]:
-    """Return of which releases, the first one first, no other shows the same values: the last ones, all of them fresh.
+    """Mark the last releases that are all re-measured, so that they share no values with earlier ones.
 
     A fresh one shows none of an earlier release, and may be repeated by a later one that is not fresh.
 
@@ -199,7 +199,7 @@ def _without_earlier_values(fresh: Sequence[bool]) -> list[bool]:
 
 
 def _everybody(standings: Sequence[Standing]) -> tuple[int, list[Codes]]:
-    """Return how many people are in any release, and the number of everybody in each.
+    """Number all people of several releases; return their number, and the numbers of the people in each.
 
     The first half of a pseudonym tells people apart; where it ever does not, the whole is looked at.
     """
@@ -223,13 +223,14 @@ def _first_half(people: Codes) -> Codes:
 
 
 def _grouped(columns: Sequence[Codes], people: int) -> Grouping:
+    """Group people by several columns of codes."""
     if not columns:
         return group_rows([np.zeros(people, dtype=np.int32)], [1])
     return group_rows(list(columns), [int(column.max(initial=0)) + 1 for column in columns])
 
 
 def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) -> Codes:
-    """Return among how many everybody stands where it does not matter who is missing in the last, fresh releases.
+    """Return the size of each person's candidate set; absence from the last, re-measured releases does not count.
 
     These are the people of the same history in all other releases who are in the same classes of every one of these
     that the person is in. They are counted for each set of these that a person is in.
@@ -257,50 +258,50 @@ def _candidates(columns: Sequence[Codes], fresh: Sequence[bool], people: int) ->
     return company[grouping.group_ids()]
 
 
-def people_to_hold_back(new: Standing, earlier: Sequence[Standing], found: Histories | None = None) -> Codes:
-    """Return people of a new release, by their index in it, without whom it is accepted; they are few, not the fewest.
+def people_to_hold_back(new: Standing, earlier: Sequence[Standing], histories: Histories | None = None) -> Codes:
+    """Return people to withhold, by index, so that a new release is accepted; a small set, not the smallest.
 
     A person among too few is withheld. Where then too few of a history are missing, others of it are held back
     too, from its largest groups. Which of them is decided by their pseudonyms, and so by nothing that is published.
     """
-    found = found or histories_of(new, earlier)
-    if not found.fresh:
-        return _held_back(found)
-    held = np.zeros(len(new), dtype=bool)
+    histories = histories or histories_of(new, earlier)
+    if not histories.fresh:
+        return _held_back(histories)
+    withheld = np.zeros(len(new), dtype=bool)
     while True:
-        small = found.index[found.small & ~found.left]
+        small = histories.index[histories.small & ~histories.left]
         if not len(small):
-            return np.flatnonzero(held)
-        held[np.flatnonzero(~held)[small]] = True
-        found = histories_of(new.without(held), earlier)
+            return np.flatnonzero(withheld)
+        withheld[np.flatnonzero(~withheld)[small]] = True
+        histories = histories_of(new.without(withheld), earlier)
 
 
-def _held_back(found: Histories) -> Codes:
-    """Return whom to withhold, by index in the new release, where that release is not `fresh`.
+def _held_back(histories: Histories) -> Codes:
+    """Return the people to withhold, by index in the new release, where that release is not re-measured.
 
     First, everybody whose history with the new release has fewer than k people. Then, where some people of an earlier
     history are missing but fewer than `k_before`, others of it: from its largest new histories as many as leave k in
     each, then whole histories, the smallest first, until `k_before` are missing.
     """
-    sizes = np.bincount(found.now)
-    held = ~found.left & (sizes[found.now] < found.k)
-    missing = np.bincount(found.before, weights=found.left | held).astype(np.int64)
+    sizes = np.bincount(histories.now)
+    withheld = ~histories.left & (sizes[histories.now] < histories.k)
+    missing = np.bincount(histories.before, weights=histories.left | withheld).astype(np.int64)
     wanted = np.zeros(len(missing), dtype=np.int64)
-    wanted[found.before] = found.k_before
+    wanted[histories.before] = histories.k_before
     touched = np.zeros(len(missing), dtype=bool)
-    touched[found.before[~found.left]] = True
+    touched[histories.before[~histories.left]] = True
     short = touched & (missing > 0) & (missing < wanted)
-    rows = np.flatnonzero(short[found.before] & ~found.left & ~held)
-    rows = rows[np.lexsort((rows, found.now[rows], found.before[rows]))]
-    for group in np.split(rows, np.flatnonzero(np.diff(found.before[rows])) + 1) if len(rows) else ():
-        parts = np.split(group, np.flatnonzero(np.diff(found.now[group])) + 1)
-        lacking = int(wanted[found.before[group[0]]] - missing[found.before[group[0]]])
+    rows = np.flatnonzero(short[histories.before] & ~histories.left & ~withheld)
+    rows = rows[np.lexsort((rows, histories.now[rows], histories.before[rows]))]
+    for group in np.split(rows, np.flatnonzero(np.diff(histories.before[rows])) + 1) if len(rows) else ():
+        parts = np.split(group, np.flatnonzero(np.diff(histories.now[group])) + 1)
+        lacking = int(wanted[histories.before[group[0]]] - missing[histories.before[group[0]]])
         for part in sorted(parts, key=len, reverse=True):
-            taken = min(len(part) - int(found.k[part[0]]), lacking)
-            held[part[:taken]] = True
+            taken = min(len(part) - int(histories.k[part[0]]), lacking)
+            withheld[part[:taken]] = True
             lacking -= taken
         for part in sorted(parts, key=len):
             if lacking > 0:
-                lacking -= int((~held[part]).sum())
-                held[part] = True
-    return np.sort(found.index[held])
+                lacking -= int((~withheld[part]).sum())
+                withheld[part] = True
+    return np.sort(histories.index[withheld])

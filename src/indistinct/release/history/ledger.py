@@ -166,35 +166,35 @@ class Record:
 
 
 def open_ledger(path: str | Path, *, create: bool = False) -> Ledger:
-    """Return a ledger; with `create` one is made where there is none, for its owner alone.
+    """Open a ledger; with `create` a missing one is created, readable by its owner alone.
 
     Raises `InputError` for a file that others may read, that is no ledger, or that was changed.
     """
-    place = Path(path)
-    created = create and _create_file(place)
-    _require_private(place)
-    if created or (create and not place.stat().st_size):
-        _create_tables(place)
-    with _reading(place) as connection:
-        form, key = _format(connection, place), _key(connection, place)
-        _require_numbers(connection, place)
+    file = Path(path)
+    created = create and _create_file(file)
+    _require_private(file)
+    if created or (create and not file.stat().st_size):
+        _create_tables(file)
+    with _reading(file) as connection:
+        form, key = _format(connection, file), _key(connection, file)
+        _require_numbers(connection, file)
         entries = []
         for number, token, about, content, sealed, published in connection.execute(RELEASES):
-            _require_seal(sealed, _seal(key, form, token, about, content), place, number)
+            _require_seal(sealed, _seal(key, form, token, about, content), file, number)
             document = json.loads(about)
             head = {"k": _k_of(document), "fresh": False} if form == FIRST_FORMAT else head_of(content)
             entries.append(_entry(number, document, head, published=bool(published)))
-    return Ledger(place, key, tuple(entries))
+    return Ledger(file, key, tuple(entries))
 
 
-def _require_numbers(connection: sqlite3.Connection, place: Path) -> None:
-    """Raise where the number of a release is none that was given, or a mark speaks of a release that is not there."""
+def _require_numbers(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise if the number of a release was changed, or an entry refers to a release that does not exist."""
     if connection.execute(STRANGE_NUMBERS).fetchone()[0]:
-        raise _broken(place, "the number of a release was changed")
+        raise _broken(path, "the number of a release was changed")
 
 
 def standings(ledger: Ledger) -> list[Standing]:
-    """Return who stood where in every release that a ledger remembers, the first one first."""
+    """Return the classes of each person in every recorded release, the first one first."""
     with _reading(ledger.path) as connection:
         form = _format(connection, ledger.path)
         rows = connection.execute("SELECT about, content FROM releases ORDER BY number").fetchall()
@@ -273,26 +273,26 @@ def forget_release(path: str | Path, number: int) -> LedgerEntry:
     (1, 0)
     """
     with reserve(path):
-        found = {entry.number: entry for entry in read_ledger(path)}
-        if number not in found:
+        entries = {entry.number: entry for entry in read_ledger(path)}
+        if number not in entries:
             raise ParameterError(
                 f"the ledger {path} has no release {number}",
-                hint=f"it has {', '.join(map(str, found)) or 'none'}: see `indistinct ledger show {path}`",
+                hint=f"it has {', '.join(map(str, entries)) or 'none'}: see `indistinct ledger show {path}`",
             )
         _change(Path(path), FORGET, number)
-    return found[number]
+    return entries[number]
 
 
 @contextmanager
 def reserve(path: str | Path) -> Iterator[None]:
     """Wait until no other run compares with a ledger and publishes."""
-    place = Path(path)
-    with turn(place.with_name(f".{place.name}.lock")):
+    file = Path(path)
+    with turn(file.with_name(f".{file.name}.lock")):
         yield
 
 
 def _create_file(path: Path) -> bool:
-    """Create an empty file for its owner alone; return whether there was none."""
+    """Create an empty file readable by its owner alone; return whether it is new."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | UNFOLLOWED, 0o600))
     except FileExistsError:
@@ -308,17 +308,17 @@ def _create_file(path: Path) -> bool:
 def _require_private(path: Path) -> None:
     """Raise `InputError` unless a path is a ledger that only this user can read."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError as error:
         raise InputError(
             f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
             hint="check the path; `anonymize` and `apply` with --ledger make a new one",
         ) from None
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{path} is no file, so no ledger", hint="name the file that --ledger made")
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{path} is not a file, so not a ledger", hint="name the file that --ledger made")
     if not _begins_as_database(path):
-        raise InputError(f"{path} is no ledger", hint="name the file that --ledger made")
-    if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+        raise InputError(f"{path} is not a ledger", hint="name the file that --ledger made")
+    if os.name == "posix" and stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(
             f"the ledger {path}, which shows who was in which release, can be read by other users",
             hint=f"find out who has read it, then make it private: chmod 600 {path}",
@@ -370,6 +370,7 @@ def _upgrade(connection: sqlite3.Connection, ledger: Ledger) -> None:
 
 
 def _standing(form: int, about: str, content: bytes) -> Standing:
+    """Read the classes of each person in a stored release."""
     return unpacked_of_format_1(content, k=_k_of(json.loads(about))) if form == FIRST_FORMAT else unpacked(content)
 
 
@@ -383,6 +384,7 @@ def _k_of(about: dict[str, Any]) -> int:
 
 
 def _key(connection: sqlite3.Connection, path: Path) -> bytes:
+    """Return the key of a ledger; raise if it is missing."""
     rows = connection.execute("SELECT key FROM ledger").fetchall()
     if len(rows) != 1 or not isinstance(rows[0][0], bytes) or len(rows[0][0]) != KEY_BYTES:
         raise _broken(path, "it has no key")
@@ -390,6 +392,7 @@ def _key(connection: sqlite3.Connection, path: Path) -> bytes:
 
 
 def _about(certificate: Certificate, standing: Standing, digest: str, recoding: Path | None) -> dict[str, Any]:
+    """Return the description of a release that the ledger stores."""
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "people": len(standing),
@@ -401,6 +404,7 @@ def _about(certificate: Certificate, standing: Standing, digest: str, recoding: 
 
 
 def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, published: bool) -> LedgerEntry:
+    """Convert a stored description to a ledger entry."""
     certificate = about["certificate"]
     return LedgerEntry(
         number,
@@ -420,18 +424,19 @@ def _entry(number: int, about: dict[str, Any], head: dict[str, Any], *, publishe
 
 
 def _seal(key: bytes, form: int, token: str, about: str, content: bytes) -> bytes:
-    """Return what shows that an entry is as it was written, under this key and in this format."""
+    """Return the message authentication code of an entry under this key and format."""
     kind = b"entry" if form == FIRST_FORMAT else f"entry of format {form}".encode()
     parts = (kind, token.encode(), about.encode(), content)
     return hmac.digest(key, b"".join(len(part).to_bytes(8, "big") + part for part in parts), "sha256")
 
 
-def _require_seal(found: bytes, expected: bytes, path: Path, number: int) -> None:
-    if not hmac.compare_digest(found, expected):
+def _require_seal(content: bytes, expected: bytes, path: Path, number: int) -> None:
+    if not hmac.compare_digest(content, expected):
         raise _broken(path, f"release {number} was changed, or belongs to another key")
 
 
 def _change(path: Path, statement: str, number: int) -> None:
+    """Change one entry of a ledger."""
     with _writing(path) as connection:
         connection.execute(statement, (number,))
 
@@ -452,9 +457,10 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the database of a ledger for one block; errors name the ledger."""
     try:
-        place = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
+        address = f"{path.absolute().as_uri()}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)) as connection:
             # What is forgotten is overwritten, nothing goes to other files than the journal, and what a file brings
             # along is not run.
             for setting in SETTINGS:
@@ -514,12 +520,13 @@ def unpacked_of_format_1(content: bytes, *, k: int) -> Standing:
 
 
 def head_of(content: bytes) -> dict[str, Any]:
-    """Return what precedes the arrays: the columns that tell people apart, `k`, and whether it was `fresh`."""
+    """Return the header before the arrays: the person columns, `k`, and whether values were re-measured."""
     head: dict[str, Any] = json.loads(content[4 : 4 + int.from_bytes(content[:4], "big")])
     return head
 
 
 def _read(content: bytes, kinds: Sequence[str]) -> tuple[dict[str, Any], list[Codes]]:
+    """Read the header and the arrays of a stored release."""
     end = 4 + int.from_bytes(content[:4], "big")
     head = head_of(content)
     rest, arrays, at = memoryview(content)[end:], [], 0

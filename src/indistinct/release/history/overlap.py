@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from indistinct.budget import AnyBudget, parse_budget
 from indistinct.engines import open_source
 from indistinct.engines.base import Source, transformed_source
 from indistinct.errors import (
@@ -49,6 +48,7 @@ from indistinct.release.pseudonyms.making import new_key
 from indistinct.release.release import Publication, Release, publish
 from indistinct.release.writing.places import IN_MEMORY, Destination
 from indistinct.schema import Schema
+from indistinct.suppression_limit import AnyBudget, parse_budget
 from indistinct.tables.value import is_table
 
 NO_SIZE = "no release promised a k, so that nothing was asked of the histories of people in earlier releases"
@@ -80,19 +80,18 @@ class Earlier:
 
 
 def earlier_releases(history: History, *, schema: Schema, suppression: AnyBudget | None = None) -> Earlier | None:
-    """Return what a release is to be compared with; None where nothing is given.
+    """Return the earlier releases to compare with; None where none is given.
 
     Rows that an earlier recoding does not cover were suppressed, if they are no more than it was allowed, or
     `suppression`. Raises where one of recoding and table is given without the other, where they do not belong together,
-    or where people are not known by the columns that tell people apart now.
+    or where people are not known by the columns that identify people now.
     """
     _check_fresh(history.fresh, schema)
     if history.previous is None and history.previous_input is None and history.ledger is None:
         return None
     if not schema.person:
         raise SchemaError(
-            "people of several releases are compared by the columns that tell people apart, and none has the role "
-            "person",
+            "people of several releases are compared by the columns that identify people, and none has the role person",
             hint="give the column that identifies people the role person: --person COLUMN, or `person` in a schema, "
             "when a recoding is searched",
         )
@@ -123,6 +122,7 @@ def _is_fresh(schema: Schema, fresh: Sequence[str]) -> bool:
 
 
 def _made_again(history: History, *, schema: Schema, suppression: AnyBudget | None, key: bytes) -> Standing:
+    """Recompute the classes of an earlier release from its recoding and its input."""
     previous, previous_input, fresh = history.previous, history.previous_input, history.fresh
     if previous is None:
         raise ParameterError(
@@ -155,17 +155,19 @@ def _made_again(history: History, *, schema: Schema, suppression: AnyBudget | No
 
 
 def _stored(previous: Recoding | str | Path) -> Recoding:
+    """Read the recoding of an earlier release."""
     try:
         return recoding_of(previous)
     except InputError as error:
         raise InputError(
             f"the recoding of the earlier release cannot be used: {error.message}",
-            hint="give what --save-recoding wrote when it was made; a release alone does not tell who is where",
+            hint="give what --save-recoding wrote when it was made; a release alone does not show which class a "
+            "person is in",
         ) from None
 
 
 def _roles(recoding: Recoding, schema: Schema) -> Schema:
-    """Return the roles of an earlier table, in which the same columns must tell people apart."""
+    """Return the roles of an earlier table, which must have the same person columns."""
     if recoding.schema is None:
         raise ParameterError(
             "the earlier recoding does not say which roles the columns have", hint="use a release's recoding"
@@ -175,6 +177,7 @@ def _roles(recoding: Recoding, schema: Schema) -> Schema:
 
 
 def _require_same(earlier: tuple[str, ...], now: tuple[str, ...], what: str) -> None:
+    """Raise unless both releases identify people by the same columns."""
     if earlier != now:
         columns = ", ".join(map(repr, earlier)) or "no column"
         raise SchemaError(
@@ -208,7 +211,7 @@ def publish_beside(
 
 
 def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: Path | None = None) -> Publication:
-    """Return a job with what it and earlier releases tell together; raise if that is less than promised.
+    """Compare a job with earlier releases; raise if people have fewer candidates than guaranteed.
 
     With `accept` it is not refused; a warning is in the certificate instead. Where there is a ledger, the job says
     what that is to remember, with the path at which the recoding is `kept`.
@@ -221,46 +224,46 @@ def compared(job: Publication, earlier: Earlier | None, *, accept: bool, kept: P
     job = replace(job, record=record)
     if not before:
         return job
-    found = overlap_of(standing, before)
-    broken = _broken(found)
+    overlap = overlap_of(standing, before)
+    broken = _broken(overlap)
     if broken and not accept:
-        raise _refusal(broken, found, standing, before)
-    return replace(job, overlap=found, warnings=(*job.warnings, *_cautions(standing, job.model, found), *broken))
+        raise _refusal(broken, overlap, standing, before)
+    return replace(job, overlap=overlap, warnings=(*job.warnings, *_cautions(standing, job.model, overlap), *broken))
 
 
 def hold_people_back(
-    found: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
+    fitted: Fit, job: Publication, earlier: Earlier | None, prepare: Callable[[Source, int], tuple[Fit, Publication]]
 ) -> tuple[Fit, Publication]:
-    """Return a job without the people whom earlier releases would leave among too few.
+    """Withhold the people who would have too few candidates compared with earlier releases.
 
     `prepare` makes a job of a source from which a number of people were withheld. Where it suppresses more for that,
     more are held back.
     """
-    held = 0
+    withheld = 0
     while more := _people_held_back(job, earlier):
-        held += more[1]
-        found, job = prepare(more[0], held)
-    if not held:
-        return found, job
+        withheld += more[1]
+        fitted, job = prepare(more[0], withheld)
+    if not withheld:
+        return fitted, job
     warning = Sentence(
         "{people_held:person was|people were} withheld: compared with earlier releases, they or the people without "
         "them would have been among too few; they count as if they were not in the original",
-        people_held=held,
+        people_held=withheld,
     )
-    return found, replace(job, warnings=(*job.warnings, warning))
+    return fitted, replace(job, warnings=(*job.warnings, warning))
 
 
-def held_within(held: int, allowed: int, members: int) -> int:
-    """Return how many people may still be suppressed after `held` were withheld; raise where it is too many."""
-    if held > allowed:
-        share = share_above(held, members)
+def held_within(withheld: int, allowed: int, members: int) -> int:
+    """Return how many people may still be suppressed after `withheld` were withheld; raise where it is too many."""
+    if withheld > allowed:
+        share = share_above(withheld, members)
         raise InfeasibleError(
-            f"{held:,} of {count_unit(members, 'people')} would be withheld because of earlier releases; "
+            f"{withheld:,} of {count_unit(members, 'people')} would be withheld because of earlier releases; "
             f"{allowed:,} may be suppressed",
             hint=f"`suppression={share}` (--suppression {share}) allows them; coarser classes need fewer",
             feasible=Feasible(share=share),
         )
-    return allowed - held
+    return allowed - withheld
 
 
 def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source, int] | None:
@@ -274,17 +277,17 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
         )
     ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
     _, standing, before = _standings(job, earlier, ledger)
-    held = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
-    if len(held) in (0, len(standing)):  # without anybody left the comparison says why
+    withheld = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
+    if len(withheld) in (0, len(standing)):  # without anybody left the comparison says why
         return None
-    rows = rows_of_people(job.source, standing.people[held], schema=job.schema, key=earlier.key)
-    return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(held)
+    rows = rows_of_people(job.source, standing.people[withheld], schema=job.schema, key=earlier.key)
+    return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(withheld)
 
 
 def _standings(
     job: Publication, earlier: Earlier, ledger: Ledger | None
 ) -> tuple[Publication, Standing, list[Standing]]:
-    """Return a job with its assignment, who stands where in it, and who stood where in earlier releases."""
+    """Return a job with its assignment, and the classes of each person in it and in earlier releases."""
     require_whole(job.recoding, "the new release")
     assignment = job.assignment or assign(job.counted.frequencies, job.recoding)
     # Keyed pseudonyms show who is missing, whatever was measured anew.
@@ -301,71 +304,74 @@ def _standings(
 
 
 def _remembered(ledger: Ledger) -> list[Standing]:
+    """Return the releases that a ledger records."""
     return standings(ledger) if ledger.entries else []
 
 
 def _require_same_people(new: Standing, old: Standing) -> None:
+    """Raise unless both releases identify people by the same columns of the same types."""
     _require_same(tuple(old.person), tuple(new.person), "an earlier release")
     for name, kind in new.person.items():
         if old.person[name] != kind:
             raise InputError(
-                f"column {name!r}, which tells people apart, is read as {kind} now and as {old.person[name]} in the "
+                f"column {name!r}, which identifies people, is read as {kind} now and as {old.person[name]} in the "
                 "earlier table",
                 hint=f"read both as text (--text {name})",
             )
 
 
-def _cautions(new: Standing, model: Model, found: Overlap) -> list[str]:
-    """Return what limits the comparison."""
-    warnings = [] if found.shared_people else [NOBODY]
-    if found.shared_people and found.k <= 1:
+def _cautions(new: Standing, model: Model, overlap: Overlap) -> list[str]:
+    """Return warnings on the limits of the comparison."""
+    warnings = [] if overlap.shared_people else [NOBODY]
+    if overlap.shared_people and overlap.k <= 1:
         warnings.append(NO_SIZE)
     if new.fresh:
         warnings.append(FRESH)
     if any(part.keys != ((PERSON,),) for part in model.parts()):
         warnings.append(ONLY_SIZES)
-    if found.people_before:
+    if overlap.people_before:
         warnings.append(
             Sentence(
                 "{people_before:person of earlier releases shares|people of earlier releases share} their history with "
                 "fewer than was promised, since a release that was accepted all the same; this one says nothing more "
                 "of them",
-                people_before=found.people_before,
+                people_before=overlap.people_before,
             )
         )
     return warnings
 
 
-def _broken(found: Overlap) -> list[str]:
+def _broken(overlap: Overlap) -> list[str]:
     """Return in words what all releases together make too small."""
-    if not found.people_below:
+    if not overlap.people_below:
         return []
-    what = "the earlier release" if found.releases == 1 else f"{found.releases:,} earlier releases"
+    what = "the earlier release" if overlap.releases == 1 else f"{overlap.releases:,} earlier releases"
     return [
         Sentence(
             f"together with {what} {{people_below:person shares|people share}} their history of classes with fewer "
-            f"than {found.k:,}: {{people_joined:is|are}} in this release alone, {{people_left}} in earlier ones alone, "
-            "and {people_other} in both, in other company; the smallest history has {people_smallest}",
-            people_below=found.people_below,
-            people_joined=found.people_joined,
-            people_left=found.people_left,
-            people_other=found.people_below - found.people_joined - found.people_left,
-            people_smallest=found.smallest_history,
+            f"than {overlap.k:,}: {{people_joined:is|are}} in this release alone, {{people_left}} in earlier ones "
+            "alone, and {people_other} in both, in other company; the smallest history has {people_smallest}",
+            people_below=overlap.people_below,
+            people_joined=overlap.people_joined,
+            people_left=overlap.people_left,
+            people_other=overlap.people_below - overlap.people_joined - overlap.people_left,
+            people_smallest=overlap.smallest_history,
         )
     ]
 
 
-def _refusal(broken: Sequence[str], found: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
-    held = len(people_to_hold_back(new, before))
-    would_do = f"leaving out {plural(held, 'person', 'people')} of {len(new):,} would do "
+def _refusal(broken: Sequence[str], overlap: Overlap, new: Standing, before: Sequence[Standing]) -> VerificationError:
+    """Return the error of a release with too few candidates, and how many people to withhold instead."""
+    withheld = len(people_to_hold_back(new, before))
+    would_do = f"leaving out {plural(withheld, 'person', 'people')} of {len(new):,} would do "
     would_do += "(`hold_back`, or --hold-back, of `apply`)"
-    would_do = would_do if held < len(new) else "no person of this release would be left"
+    would_do = would_do if withheld < len(new) else "no person of this release would be left"
     return VerificationError(
         "; ".join(broken),
         hint=f"publish by the recoding of the earlier releases (`apply`), in coarser classes; hold people back until "
-        f"{found.k:,} of them join or leave a class together: {would_do}; or declare columns `fresh` (--fresh) that "
+        f"{overlap.k:,} of them join or leave a class together: {would_do}; or declare columns `fresh` (--fresh) that "
         "are measured anew each time. `accept_overlap` (--accept-overlap) publishes it all the same, with a warning in "
         "the certificate. Only sizes were compared: models of sensitive values are judged on the new release alone",
-        overlap=found,
-        hold_back=held,
+        overlap=overlap,
+        hold_back=withheld,
     )

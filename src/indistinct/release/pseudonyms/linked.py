@@ -51,7 +51,7 @@ def linked_rows(
     schema: Schema,
     rows_unknown: bool = False,
 ) -> Linked:
-    """Return what the pseudonyms of a release link, counted by its quasi-identifiers and pseudonyms together.
+    """Return how pseudonyms link the rows of a release, counted by quasi-identifiers and pseudonyms together.
 
     A pseudonym in one row only links nothing. Where all columns that tell people apart are published as
     pseudonyms, any other may link rows of one person, which are linked already. Anything else has a `problem`. With
@@ -59,10 +59,10 @@ def linked_rows(
     """
     cells = counted.frequencies
     codes = {name: cells.vectors[:, cells.names.index(name)] for name in pseudonyms}
-    shown = bool(schema.person) and set(schema.person) <= set(pseudonyms)
-    persons = _numbers([codes[name] for name in schema.person]) if shown else None
+    with_persons = bool(schema.person) and set(schema.person) <= set(pseudonyms)
+    persons = _numbers([codes[name] for name in schema.person]) if with_persons else None
     for name in pseudonyms:
-        if not (shown and name in schema.person):
+        if not (with_persons and name in schema.person):
             problem = _problem(name, codes[name], cells.counts, persons, missing=counted.known[name].missing)
             if problem is not None:
                 return Linked(problem)

@@ -83,7 +83,7 @@ class Pseudonym:
 
     @property
     def kind(self) -> str:
-        """Return what a certificate says of it."""
+        """Return the kind of the pseudonym as a certificate names it."""
         kind = "random" if self.random else "keyed"
         return kind if self.knows is None else f"{kind}{ROWS_UNKNOWN}"
 
@@ -94,7 +94,7 @@ class Pseudonym:
         return {"environment": self.environment} if self.key is None else {"key": Path(self.key).as_posix()}
 
     def secret(self, column: str, secret: Secret) -> bytes:
-        """Return the key; that of random numbers is drawn and forgotten, and follows from the seed of a test alone."""
+        """Return the key; that of random pseudonyms is drawn anew, or derived from the seed in tests."""
         if self.random:
             return new_key() if secret.seed is None else hashlib.sha256(f"{secret.seed} {column}".encode()).digest()
         return read_key(Path(self.key)) if self.key is not None else _from_environment(str(self.environment))
@@ -115,7 +115,7 @@ def pseudonym_from_options(given: Any) -> Pseudonym:
 
 
 def parse_pseudonym(text: str) -> Pseudonym:
-    """Return the pseudonym that a flag spells.
+    """Parse the pseudonym of a flag.
 
     >>> parse_pseudonym("environment:STUDY_KEY")
     Pseudonym(key=None, environment='STUDY_KEY', random=False, knows=None)
@@ -129,7 +129,7 @@ def parse_pseudonym(text: str) -> Pseudonym:
 
 
 def kinds_of(pseudonyms: Mapping[str, Pseudonym] | Sequence[str], schema: Schema) -> dict[str, str]:
-    """Return the columns that a release may show as pseudonyms, and of which kind, as far as that is known."""
+    """Return the kind of pseudonym of each column, `unknown` where it is not known."""
     if isinstance(pseudonyms, Mapping):
         kinds: dict[str, str] = {name: each.kind for name, each in pseudonyms.items()}
     else:
@@ -153,6 +153,7 @@ def check_pseudonyms(pseudonyms: Mapping[str, Any] | None, schema: Schema) -> di
 
 
 def _check_role(name: str, schema: Schema) -> None:
+    """Raise unless a column with a pseudonym is an identifier or a person ID."""
     if name not in schema.columns:
         raise SchemaError(
             f"a pseudonym is given for column {name!r}, which the schema does not name",
@@ -191,10 +192,11 @@ def read_key(path: Path) -> bytes:
 
 
 def _from_environment(name: str) -> bytes:
-    found = os.environ.get(name)
-    if found is None:
+    """Read a key from an environment variable."""
+    text = os.environ.get(name)
+    if text is None:
         raise InputError(f"the environment has no variable {name!r}, which holds a key", hint=MAKE_ONE)
-    return _long_enough(found.encode("utf-8", "surrogateescape"), f"the key in the variable {name!r}")
+    return _long_enough(text.encode("utf-8", "surrogateescape"), f"the key in the variable {name!r}")
 
 
 def _long_enough(content: bytes, what: str) -> bytes:
@@ -210,27 +212,27 @@ def _long_enough(content: bytes, what: str) -> bytes:
         )
     if len(set(key)) < FEWEST_BYTES:
         raise InputError(
-            f"{what} is no key: it repeats so few bytes, such as zeros, that anybody guesses it", hint=MAKE_ONE
+            f"{what} is not a key: it repeats a few bytes, such as zeros, and can be guessed", hint=MAKE_ONE
         )
     return key
 
 
 def with_pseudonyms(assignment: Assignment, names: Iterable[str]) -> Assignment:
-    """Return an assignment whose release shows some identifiers, which a sink replaces by pseudonyms."""
-    shown, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
-    if not shown:
+    """Add identifiers to an assignment's columns; a sink replaces them by pseudonyms."""
+    pseudonymous, layout = tuple(OutputColumn(name, name) for name in names), assignment.layout
+    if not pseudonymous:
         return assignment
     layout.structure.require_classes(in_buckets())
     (outputs,) = layout.tables[MAIN].slices
-    roles = replace(layout.schema, identifiers=tuple(output.name for output in shown))
-    tables = {**layout.tables, MAIN: OutputTable(((*shown, *outputs),))}
+    roles = replace(layout.schema, identifiers=tuple(output.name for output in pseudonymous))
+    tables = {**layout.tables, MAIN: OutputTable(((*pseudonymous, *outputs),))}
     return replace(assignment, layout=replace(layout, tables=tables, schema=roles))
 
 
 def in_buckets() -> ParameterError:
     """Return the error of pseudonyms in a release that breaks the links which they would restore."""
     return ParameterError(
-        "a release in buckets breaks the links between columns, which a pseudonym would restore",
+        "a release in buckets removes the links between columns, which a pseudonym would restore",
         hint="leave the pseudonyms out, or use an algorithm that publishes classes",
     )
 
@@ -244,7 +246,7 @@ class PseudonymSink:
 
     @classmethod
     def around(cls, sink: Sink, pseudonyms: Mapping[str, Pseudonym], *, secret: Secret) -> Sink:
-        """Return a sink for tables in which identifiers still stand; the same sink where there are no pseudonyms."""
+        """Wrap a sink so that it replaces identifiers by pseudonyms; without pseudonyms return it unchanged."""
         keys = {name: each.secret(name, secret) for name, each in pseudonyms.items()}
         return cls(sink, keys) if keys else sink
 
@@ -253,9 +255,9 @@ class PseudonymSink:
         self.sink.accept(name, map(self._replace_identifiers, batches) if name == MAIN else batches)
 
     def _replace_identifiers(self, table: pa.Table) -> pa.Table:
-        for place, name in enumerate(table.column_names):
+        for index, name in enumerate(table.column_names):
             if name in self.keys:
-                table = table.set_column(place, name, _pseudonyms(name, table[name], self.keys[name]))
+                table = table.set_column(index, name, _pseudonyms(name, table[name], self.keys[name]))
         return table
 
 
@@ -269,12 +271,12 @@ def _pseudonyms(name: str, column: pa.ChunkedArray, key: bytes) -> pa.ChunkedArr
 
 
 def with_declared_knowledge(pseudonyms: Mapping[str, Pseudonym], knows: str | None) -> dict[str, Pseudonym]:
-    """Return pseudonyms of a release whose steward states what attackers know; None leaves each unchanged."""
+    """Add what attackers are declared to know to pseudonyms; None leaves them unchanged."""
     return {name: each if knows is None else replace(each, knows=knows) for name, each in pseudonyms.items()}
 
 
 def rows_are_unknown(kinds: Mapping[str, str], person: Sequence[str]) -> bool:
-    """Return whether the pseudonyms of all person columns are declared not to tell numbers of rows.
+    """Return whether the pseudonyms of all person columns are declared not to reveal numbers of rows.
 
     >>> rows_are_unknown({"who": Pseudonym(random=True, knows="classes").kind}, ["who"]), rows_are_unknown({}, ["who"])
     (True, False)
@@ -339,11 +341,12 @@ def column_pseudonyms(key: bytes, domain: Domain) -> list[str | None]:
 
 def digests(key: bytes, texts: Sequence[bytes]) -> Codes:
     """Return the first half of the HMAC-SHA-256 of each text."""
-    found = b"".join(_halves(key, texts))
-    return np.frombuffer(found, dtype=KIND) if found else np.zeros(0, dtype=KIND)
+    halves = b"".join(_halves(key, texts))
+    return np.frombuffer(halves, dtype=KIND) if halves else np.zeros(0, dtype=KIND)
 
 
 def _halves(key: bytes, texts: Sequence[bytes]) -> list[bytes]:
+    """Return the first half of the keyed hash of each text."""
     return [hmac.digest(key, text, "sha256")[:LENGTH] for text in texts]
 
 
@@ -358,7 +361,7 @@ def _framed(domain: Domain) -> list[bytes]:
 
 
 def canonical(values: pa.Array) -> list[tuple[str, str]]:
-    """Return the type and the text of each value by which it is the same value in another file.
+    """Return type and text of each value in a form that is equal in every file with this value.
 
     A column of whole numbers of which one is missing often comes as floating-point numbers, and a date as the midnight
     that it begins with. So a number is an integer or a fraction, however its column stores it, and a moment without a
@@ -380,6 +383,7 @@ def canonical(values: pa.Array) -> list[tuple[str, str]]:
 
 
 def _number(text: str, *, exact: bool) -> tuple[str, str]:
+    """Return type and text of a number, so that 12.0 and 12 are equal."""
     number = Decimal(text)
     if number.is_finite() and number == number.to_integral_value() and (exact or abs(number) <= LARGEST):
         return "integer", str(int(number))

@@ -30,13 +30,13 @@ TELLING = 16
 HEX = re.compile(r"(?:0x)?([0-9a-f-]{16,})")
 
 
-def holds_unkeyed(shown: Sequence[str], known: Sequence[str]) -> bool:
+def holds_unkeyed(names: Sequence[str], known: Sequence[str]) -> bool:
     """Return whether a published text is a hash of a known identifier without a key, or a beginning or end of one.
 
     >>> holds_unkeyed([hashlib.sha256(b"p1").hexdigest()[:32]], ["p1", "p2"]), holds_unkeyed(["f3" * 16], ["p1"])
     (True, False)
     """
-    digits = [text for each in shown for text in _digits(each)]
+    digits = [text for each in names for text in _digits(each)]
     begins, ends = {text[:TELLING] for text in digits}, {text[-TELLING:] for text in digits}
     if not digits:
         return False
@@ -52,8 +52,8 @@ def without_hashes(
     """
     columns = () if original is None else original.columns
     known = [_texts(original, name) for name in hidden if name in columns] if kinds else []
-    shown = [name for name in kinds if name in published.columns]
-    hashed = [name for name in shown if any(holds_unkeyed(_texts(published, name), texts) for texts in known)]
+    names = [name for name in kinds if name in published.columns]
+    hashed = [name for name in names if any(holds_unkeyed(_texts(published, name), texts) for texts in known)]
     kept = {name: kind for name, kind in kinds.items() if name not in hashed}
     return kept, [f"column {name!r} {HASHES}" for name in hashed]
 
@@ -68,15 +68,15 @@ def _hashes(known: Sequence[str]) -> Iterator[str]:
     """Yield hashes of identifiers: the common ones of all, and others of some of them, evenly chosen."""
     for way in COMMON:
         yield from (hashlib.new(way, text.encode(), usedforsecurity=False).hexdigest() for text in known)
-    places = np.linspace(0, len(known) - 1, min(len(known), MAX_TRIED), dtype=np.int64).tolist()
-    for text in (known[place] for place in places):
+    positions = np.linspace(0, len(known) - 1, min(len(known), MAX_TRIED), dtype=np.int64).tolist()
+    for text in (known[index] for index in positions):
         for spelling in dict.fromkeys(_spellings(text)):
             for make in MAKERS:
                 yield make(spelling)
 
 
 def _spellings(text: str) -> Iterator[bytes]:
-    """Yield what is hashed for an identifier: with a line's end, in large or small letters, as a database stores it."""
+    """Yield the ways to write an identifier before hashing: with a line end, in upper or lower case, as stored."""
     for each in (text, text.strip(), text.lower(), text.upper()):
         yield each.encode()
     yield from (text.encode() + end for end in (b"\n", b"\r\n"))
@@ -86,11 +86,12 @@ def _spellings(text: str) -> Iterator[bytes]:
 
 
 def _maker(way: str) -> Callable[[bytes], str]:
+    """Return a hash function that gives hexadecimal digits."""
     return lambda content: hashlib.new(way, content, usedforsecurity=False).hexdigest()
 
 
 def _uuid_maker(version: int, space: uuid.UUID) -> Callable[[bytes], str]:
-    """Return what makes the universally unique identifier of a name, which is a hash too."""
+    """Return a function that makes the name-based UUID of a text, which is a hash too."""
     way = {3: "md5", 5: "sha1"}[version]
 
     def make(content: bytes) -> str:

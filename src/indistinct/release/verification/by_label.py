@@ -35,7 +35,7 @@ from indistinct.view.read_back import cover_of_read, output_names, read_back, re
 def classes_by_recoding(
     published: Source, original: Any, schema: Schema, model: Model, *, recoding: Recoding
 ) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original, and the class to which a recoding sends each of its cells.
+    """Count the original, and assign its cells to classes by a recoding.
 
     Where the release has fewer rows than that makes, classes that break the model were suppressed.
     """
@@ -56,16 +56,16 @@ def classes_by_recoding(
 def classes_by_label(
     published: Any, original: Any, schema: Schema, keys: Sequence[Key], *, hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[Counted, Assignment]:
-    """Return what was counted on an original, and the one published class whose label each of its cells fits."""
+    """Count the original, and assign each cell to the one published class whose label fits."""
     engine, source = open_source(original)
     _require(schema, source)
     request = Request(schema.quasi, tuple(keys), hierarchies, person=schema.person)
     counted = engine.count(source, request)
     columns = columns_of(counted.domains, {name: h for name, h in hierarchies.items() if name in schema.quasi})
-    shown = open_source(published)[1]
-    found = groups_of(shown, [name for each in columns for name in output_names(shown.columns, each.name, schema)])
-    read, cells = read_columns(found.table, columns, schema), counted.frequencies
-    shows = read_back(found.table, columns, frequencies=cells, schema=schema, counts=found.counts, read=read)
+    release = open_source(published)[1]
+    groups = groups_of(release, [name for each in columns for name in output_names(release.columns, each.name, schema)])
+    read, cells = read_columns(groups.table, columns, schema), counted.frequencies
+    shows = read_back(groups.table, columns, frequencies=cells, schema=schema, counts=groups.counts, read=read)
     class_ids = classes_of_cells(cells, cover_of_read(read, columns))
     assignment = replace(
         shows,
@@ -78,15 +78,15 @@ def classes_by_label(
 
 
 def _require(schema: Schema, original: Source) -> None:
-    """Raise unless an original has every column that is published or tells people apart."""
+    """Raise unless an original has every published column and every person column."""
     require_columns((*schema.person, *schema.published), original.columns, table="original")
 
 
 def nobody_shown(*, in_buckets: bool = False) -> InputError:
-    """Return the error of a check that must count people on a release that does not tell where they are."""
+    """Return the error of a check that must count people on a release that does not identify them."""
     needed = "give the original (--original, or original=…)"
     return InputError(
-        "people cannot be counted in buckets, which break the links between rows"
+        "people cannot be counted in buckets, which remove the links between rows"
         if in_buckets
         else "people cannot be counted on a release, which does not show who they are",
         hint=f"{'' if in_buckets else f'{needed}; '}to count rows, give the column the role identifier",
@@ -103,7 +103,7 @@ def people_by_class(
     hierarchies: Mapping[str, Hierarchy],
     shown: bool = False,
 ) -> tuple[Counted | None, Assignment | None]:
-    """Return what was counted on an original by published class, with its people.
+    """Count the people of an original by published class.
 
     Without an original there is nothing, which will do where the release has `shown` people by their pseudonyms.
     """
@@ -121,7 +121,7 @@ def people_by_class(
 def reference_of(
     original: Any, schema: Schema, model: Model, *, structure: Structure, hierarchies: Mapping[str, Hierarchy]
 ) -> Counted:
-    """Count an original as far as the check of its release needs it."""
+    """Count the columns of an original that the check of its release needs."""
     engine, source = open_source(original)
     check_notations(source, [name for key in model.table_keys for name in key], hierarchies=hierarchies)
     if structure.whole_rows:

@@ -48,8 +48,8 @@ from indistinct.release.writing.formats import is_text_file, read_as_written
 from indistinct.release.writing.partitioned import check_partitioning
 from indistinct.release.writing.staging import digest_of
 from indistinct.schema import Schema
-from indistinct.spelling import name_of
 from indistinct.tables.value import Table
+from indistinct.text_form import name_of
 from indistinct.view.bucket_evidence import count_buckets
 
 NOTHING = Counted((), FrequencySet((), np.zeros((0, 0), dtype=np.int32), Classes(np.zeros(0, dtype=np.int64))))
@@ -105,7 +105,7 @@ class Check:
         )
 
     def shows_people(self, columns: Sequence[str]) -> bool:
-        """Return whether a table with these columns has everybody's pseudonym."""
+        """Return whether a table has pseudonyms of all people."""
         person = self.schema.person
         return bool(person) and all(name in columns and name in self.about.pseudonyms for name in person)
 
@@ -118,7 +118,7 @@ class Check:
         foreign_certificate: bool = False,
         whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return what published tables achieve; `coarse` says that they are text files.
+        """Verify published tables and return the certificate; `coarse` marks text files.
 
         `whole` has the tables with every column, where the others have those alone that the model looks at.
         """
@@ -126,14 +126,16 @@ class Check:
         if self.assignment is None:  # of nothing everything is true, but a release may suppress every row
             require_rows(rows)
         schema, evidence = self._evidence(sources, whole or sources, rows=rows, coarse=coarse)
-        shown: tuple[str, ...] = ()
+        pseudonyms: tuple[str, ...] = ()
         if rows:
-            shown, linked = self._linked(sources[MAIN], schema)
+            pseudonyms, linked = self._linked(sources[MAIN], schema)
             strange = not_transformed(self.engine, whole or sources, self.transformations, structure=self.structure)
             evidence = replace(evidence, linked=linked, not_transformed=strange)
         evidence = replace(evidence, transformed=bool(self.transformations), compared=self.compared)
         columns = {name: source.columns for name, source in sources.items()}
-        appearance = appearance_of(self.schema, columns, self.structure, pseudonyms=shown if rows else self.pseudonyms)
+        appearance = appearance_of(
+            self.schema, columns, self.structure, pseudonyms=pseudonyms if rows else self.pseudonyms
+        )
         appearance = replace(appearance, foreign_certificate=foreign_certificate)
         certificate = verify(evidence, self.model, schema=schema, appearance=appearance, about=about)
         _log(certificate)
@@ -147,7 +149,7 @@ class Check:
         about: About | None = None,
         whole: Mapping[str, Source] | None = None,
     ) -> Certificate:
-        """Return the certificate of a release that keeps its promise; raise `VerificationError` for any other."""
+        """Verify published tables; raise `VerificationError` unless all guarantees are satisfied."""
         certificate = self.certify(sources, coarse=coarse, about=about, whole=whole)
         if certificate.holds:
             return certificate
@@ -172,7 +174,7 @@ class Check:
         return replace(self, engine=memory_engine()) if here else self
 
     def certify_sources(self, engine: Engine, sources: Mapping[str, Source]) -> Certificate:
-        """Return the certificate of a release that lies in an engine, whichever made it: it is counted there."""
+        """Verify a release stored in an engine, which counts it."""
         about = self.about if self.later is None else self.later()
         return replace(self, engine=engine).certify_promise(sources, about=about)
 
@@ -189,13 +191,13 @@ class Check:
         judge = self.where_tables_are(sources)
         coarse = is_text_file(staged.path)
         whole = {name: Table(table) for name, table in staged.tables.items()} or None
-        certificate, found = both(
+        certificate, comparison = both(
             lambda: judge.certify_promise(sources, coarse=coarse, about=about, whole=whole),
             lambda: {name: digest_of(each.temporary) for name, each in files.items()},
         )
-        if found != digests:
+        if comparison != digests:
             raise VerificationError(
-                f"{staged.path} is not on disk what was written there", hint="nothing was published; check the disk"
+                f"{staged.path} does not hold what was written to it", hint="nothing was published; check the disk"
             )
         return certificate
 
@@ -205,9 +207,9 @@ class Check:
         if name in staged.tables:  # other columns are looked at there
             return read_as_written(file, target, self._needed(name), schema, staged.writing)
         if staged.writing.plain or not is_text_file(target):
-            found = self.engine.written(file, name=target, schema=schema)
-            if found is not None:
-                return found
+            source = self.engine.written(file, name=target, schema=schema)
+            if source is not None:
+                return source
         return read_as_written(file, target, schema.names, schema, staged.writing)
 
     def _needed(self, name: str) -> list[str]:
@@ -234,6 +236,7 @@ class Check:
         return schema, replace(evidence, alone=self._alone(schema, whole[MAIN])) if rows else evidence
 
     def _class_evidence(self, main: Source, *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
+        """Count the classes of a published table, and combine them with what is known of the original."""
         schema = (
             published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
         )
@@ -267,9 +270,9 @@ class Check:
         return self.by_class or (alone and rows >= MANY_ROWS and not any(PERSON in key for key in keys))
 
     def _shown_keys(self, columns: Sequence[str], *, people: bool) -> list[Key]:
-        """Return what the model looks at, as far as a table shows it; people where it has their pseudonyms."""
-        shown = {*columns, *([PERSON] if people else [])}
-        return [key for key in self.model.keys if all(name in shown for name in key)]
+        """Return the keys of the model that a table shows, including people if it has their pseudonyms."""
+        available = {*columns, *([PERSON] if people else [])}
+        return [key for key in self.model.keys if all(name in available for name in key)]
 
     def _linked(self, main: Source, schema: Schema) -> tuple[tuple[str, ...], Linked | None]:
         """Return the pseudonyms that a table shows, and what they link."""
@@ -280,8 +283,8 @@ class Check:
         keys, person = self._shown_keys(main.columns, people=people), self.schema.person if people else ()
         request = Request((*schema.quasi, *names), tuple(keys), self._orders(keys), person=person, published=True)
         counted = self.engine.count(main, request)
-        shown = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
-        return shown, linked_rows(
+        pseudonymous = tuple(name for name in names if are_pseudonyms(counted.known[name].values))
+        return pseudonymous, linked_rows(
             counted,
             schema.quasi,
             names,
@@ -296,6 +299,8 @@ class Check:
         return {(name,): alone for name, alone in counted.alone.items()}
 
     def _bucket_evidence(self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool) -> Evidence:
+        """Count the buckets of a release, and combine them with what is known of the original."""
+
         def count(name: str, request: Request) -> Counted:
             asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
             if name not in sources:
@@ -337,21 +342,21 @@ def not_transformed(
 
     A column that is not published has nothing to show, and of one that was generalized afterwards nothing can be said.
     """
-    found = []
+    mismatches = []
     for source in sources.values():
         for name, given in transformations.items():
             if name not in source.columns or name in structure.generalized:
                 continue
             values, rows = _strange(engine, source, name, given, multisets=structure.multisets)
             if values:
-                found.append(NotTransformed(name, given.spec(), values, rows))
-    return found
+                mismatches.append(NotTransformed(name, given.spec(), values, rows))
+    return mismatches
 
 
 def not_shown(release: OpenedTables, transformations: Mapping[str, Transformation]) -> frozenset[str]:
     """Return the columns of a release that do not show their transformations."""
-    found = not_transformed(release.engine, release.sources, transformations, structure=release.structure)
-    return frozenset(each.column for each in found)
+    mismatches = not_transformed(release.engine, release.sources, transformations, structure=release.structure)
+    return frozenset(each.column for each in mismatches)
 
 
 def transformed_alike(
@@ -370,7 +375,7 @@ def transformed_alike(
 
 
 def _strange(engine: Engine, source: Source, name: str, given: Transformation, *, multisets: bool) -> tuple[int, int]:
-    """Return how many distinct values do not come of a transformation, and how many rows have one."""
+    """Return the numbers of distinct values, and of their rows, that a masking cannot have produced."""
     if source.in_memory is not None and source.in_memory[name].null_count == source.rows:
         return 0, 0
     try:
@@ -385,6 +390,7 @@ def _strange(engine: Engine, source: Source, name: str, given: Transformation, *
 
 
 def _fitting(given: Transformation, values: pa.Array, *, multisets: bool) -> Mask:
+    """Return which values a masking can have produced; multisets are checked member by member."""
     if not multisets or not pa.types.is_string(values.type):
         return may_come_of(given, values)
     members = [written_multiset(text) for text in values.to_pylist()]

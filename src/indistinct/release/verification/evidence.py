@@ -48,14 +48,14 @@ def published_schema(schema: Schema, columns: Sequence[str]) -> Schema:
     return replace(schema, identifiers=(), person=(), quasi=quasi)
 
 
-def columns_by_quasi(schema: Schema, shown: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def columns_by_quasi(schema: Schema, published: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the published columns of each quasi-identifier: one, one with a mean, or two bounds.
 
     >>> columns_by_quasi(Schema(quasi=["age", "sex"]), ["age_min", "age_max", "sex"])
     {'age': ('age_min', 'age_max'), 'sex': ('sex',)}
     """
     ends = ("", *COMPANIONS, *BOUNDS)
-    names = {name: dict.fromkeys(name + end for end in ends if name + end in shown) for name in schema.quasi}
+    names = {name: dict.fromkeys(name + end for end in ends if name + end in published) for name in schema.quasi}
     return {name: tuple(n for n in own if n == name or n not in schema.quasi) for name, own in names.items()}
 
 
@@ -73,7 +73,7 @@ class Appearance:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Return what a reader must know about the columns."""
+        """Return warnings about the columns."""
         problems = []
         if self.identifiers:
             problems.append(f"the release shows {_list(self.identifiers)}, role identifier or person: drop it")
@@ -131,7 +131,7 @@ class NotTransformed:
 
     @property
     def warning(self) -> str:
-        """Return what is wrong, without any value."""
+        """Describe the mismatch without any value."""
         what = f"{plural(self.values, 'distinct value')} in {plural(self.rows, 'row')}"
         return f"column {self.column!r} was not transformed as declared: {what} cannot come of {self.spec!r}"
 
@@ -168,23 +168,23 @@ class RowComparison:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a reader must know, without any value."""
-        found = []
+        cautions = []
         where = "" if self.whole else " in their class"
         if self.added and not self.compared:
-            found.append(f"{self.added:,} published row(s) are more than the original has{where}")
+            cautions.append(f"{plural(self.added, 'published row')} more than the original has{where}")
         elif self.added:
             what = f"values of {_list(self.columns)}" if self.columns else f"combinations of {_list(self.compared)}"
-            rows = f"{self.added:,} published row(s) show {what}"
-            found.append(f"{rows} that the original does not have{where}, or not so often")
+            rows = f"{plural(self.added, 'published row')} with {what}"
+            cautions.append(f"{rows} that the original does not have{where}, or not so often")
         if self.lost > self.added:
-            found.append(f"{self.lost:,} row(s) that the recoding publishes are missing from published classes")
+            cautions.append(f"{plural(self.lost, 'row')} that the recoding publishes missing from published classes")
         if self.unknown:
-            found.append(f"the original has no column {_list(self.unknown)}, which the release shows")
+            cautions.append(f"the original has no column {_list(self.unknown)}, which the release shows")
         if self.whole:
-            found.append(f"rows were compared with the original without regard to classes: {self.whole}")
+            cautions.append(f"rows were compared with the original without regard to classes: {self.whole}")
         if self.skipped:
-            found.append(f"rows were not compared with the original: {self.skipped}")
-        return tuple(found)
+            cautions.append(f"rows were not compared with the original: {self.skipped}")
+        return tuple(cautions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +232,7 @@ class Evidence:
         return self.counted.frequencies.counts
 
     def persons(self, model: Model) -> Histogram | None:
-        """Return who has how many rows in each class, where a model counts people."""
+        """Return each person's number of rows in each class, where a model counts people."""
         return self.histogram((PERSON,)) if (PERSON,) in model.keys else None
 
     @property
@@ -247,7 +247,7 @@ class Evidence:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader must know to understand figures of units."""
+        """Return notes that explain figures about units."""
         return ()
 
     @property
@@ -257,7 +257,7 @@ class Evidence:
 
     @property
     def links(self) -> Links | None:
-        """Return what links people to sensitive values, where the release is in buckets."""
+        """Return the links between people and sensitive values if the release is in buckets, else None."""
         return None
 
     def in_full(self) -> "Evidence":
@@ -265,11 +265,11 @@ class Evidence:
         return self
 
     def verdicts_beside_original(self) -> list[ModelVerdict]:
-        """Return what only the original shows of slices."""
+        """Return verdicts on slices that need the original."""
         return []
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
-        """Return what a reader must know of links that were not tested."""
+        """Return warnings on links that were not tested."""
         return []
 
     def is_ambiguous(self, name: str) -> bool:
@@ -286,7 +286,7 @@ class Evidence:
 
     @property
     def labels(self) -> ClassLabels:
-        """Return what each class shows of each quasi-identifier, which may be several columns."""
+        """Return the labels of each class by quasi-identifier, which may be published as several columns."""
         cells = self.counted.frequencies
         codes = []
         for names in self.columns.values():
@@ -304,7 +304,7 @@ class Evidence:
         if others.several and not model.traits.absorbing:
             raise InputError(
                 f"the people of the population cannot be assigned to one class each: {others.several:,} "
-                "combination(s) of their values match several published classes",
+                "combinations of their values match several published classes",
                 hint="labels of a full-domain or strict recoding do not overlap; or give the recoding of the release",
             )
         same = np.arange(len(classes), dtype=np.int32)
@@ -329,7 +329,8 @@ class Evidence:
             if self.compared is not None and not self.compared.matches:
                 return own  # a verdict of its own says so
             raise UnseenValueError(
-                f"column {key[0]!r} shows {int((codes < 0).sum())} distinct value(s) that the original does not have",
+                f"column {key[0]!r} shows {plural(int((codes < 0).sum()), 'distinct value')} that the original does "
+                "not have",
                 hint="check that this is the original of this release",
                 column=key[0],
             )
@@ -347,7 +348,7 @@ class Evidence:
         return self.assignment.classes.histograms[key].take(self.matching)
 
     def hidden_warnings(self, keys: Iterable[Key]) -> tuple[str, ...]:
-        """Return what a reader must know of columns that a check looks at and that the release does not show."""
+        """Return warnings on columns that the check used and the release does not publish."""
         if not self.rows or self.assignment is None:
             return ()
         published, known = self.counted.frequencies.classes.histograms, self.assignment.classes.histograms
@@ -390,7 +391,7 @@ class Evidence:
 
 
 def _hint_for_empty_texts(domains: Sequence[Domain]) -> str:
-    """Return what to do where a quasi-identifier has empty texts, which text files and sheets show as missing."""
+    """Return a hint if a quasi-identifier has empty texts, which text files and sheets show as missing."""
     named = [domain.column for domain in domains if "" in domain.texts()]
     return f"; {_list(named)} has empty texts, which this file may show as missing: write .parquet" if named else ""
 
@@ -460,7 +461,7 @@ MISSING_MARKS = frozenset(
 
 
 def coarsest(text: str | None) -> str | float | None:
-    """Return what the most lenient reader makes of a text: missing, a number, or the text without spaces around it.
+    """Normalize a text as the most lenient reader would: missing, a number, or the text without outer spaces.
 
     >>> coarsest("1.50") == coarsest(" 1.5"), coarsest("NA"), coarsest("flu ")
     (True, None, 'flu')
@@ -489,9 +490,9 @@ def class_index(assignment: Assignment, other: Assignment) -> Codes:
     """Return the class of another assignment that shows what each class of an assignment shows, -1 where none does."""
     columns = []
     for mine, theirs in zip(_generalized_outputs(assignment), _generalized_outputs(other), strict=True):
-        shown = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
-        codes = pa.concat_arrays(shown).dictionary_encode(null_encoding="encode").indices.to_numpy()
-        columns.append((codes[: len(shown[0])], codes[len(shown[0]) :]))
+        values = [pa.array(output.values).take(pa.array(output.codes)) for output in (mine, theirs)]
+        codes = pa.concat_arrays(values).dictionary_encode(null_encoding="encode").indices.to_numpy()
+        columns.append((codes[: len(values[0])], codes[len(values[0]) :]))
     return _index(columns, classes=len(assignment.classes))
 
 
@@ -511,7 +512,7 @@ def _generalized_outputs(assignment: Assignment) -> list[OutputColumn]:
 
 
 def _common(counted: Counted, name: str, values: pa.Array, codes: Codes | None) -> tuple[Codes, Codes]:
-    """Return a column of published classes, and of those that were meant, in common codes."""
+    """Encode a published column and the expected values with common codes."""
     meant = encode_column(name, pa.chunked_array([values]), required=False)
     column = counted.frequencies.vectors[:, counted.frequencies.names.index(name)]
     translated = counted.known[name].translate(meant.domain)

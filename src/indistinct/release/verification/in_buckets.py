@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from indistinct.figures import plural
 from indistinct.frequencies.slices import Links, Slice
 from indistinct.frequencies.structure import Buckets
 from indistinct.frequencies.value import Classes, Key
@@ -39,22 +40,22 @@ class EvidenceInBuckets(Evidence):
 
     @property
     def structure(self) -> Buckets:
-        """Return how the release shows its buckets."""
+        """Return the structure of the buckets."""
         return self.by_slice.structure
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what a reader must know to understand figures of buckets."""
+        """Return the note that explains figures about buckets."""
         return (IN_BUCKETS,)
 
     @property
     def slices(self) -> tuple[Slice, ...]:
-        """Return the columns whose values stay together."""
+        """Return the slices: columns whose values stay together in a row."""
         return self.by_slice.slices
 
     @property
     def links(self) -> Links:
-        """Return what links people to sensitive values."""
+        """Return the links between people and sensitive values."""
         return self.by_slice.links
 
     def in_full(self) -> Evidence:
@@ -73,7 +74,7 @@ class EvidenceInBuckets(Evidence):
         """Do nothing: slices are compared with the original, by verdicts of their own."""
 
     def verdicts_beside_original(self) -> list[ModelVerdict]:
-        """Return what only the original shows; generalized values cannot be compared with it."""
+        """Compare slices with the original; generalized values cannot be compared."""
         if self.by_slice.reference is None:
             return []
         changed = self.by_slice.preserved()
@@ -85,20 +86,23 @@ class EvidenceInBuckets(Evidence):
         return verdicts if permuted is None else [*verdicts, _beside_original(BROKEN, holds=permuted, rows=0)]
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
-        """Return what a reader must know where links were not tested, or where shared attributes give links away."""
+        """Return warnings on links that were not tested, and on links revealed by shared attributes."""
         return [*self._warnings_on_sharing(), *self._untested_links(verdicts)]
 
     def _warnings_on_sharing(self) -> list[str]:
+        """Warn of rows that readers can join across slices by a column that several slices share."""
         warnings = []
         for names, rows in self.by_slice.rejoined().items():
             listed = ", ".join(map(repr, names))
             warnings.append(
-                f"{rows:,} row(s) have a value of {listed} like no other in their bucket: readers can put together the "
+                f"{plural(rows, 'row')} with a value of {listed} like no other in their bucket: readers can put "
+                "together the "
                 "columns that share it, which are no secret of these rows then"
             )
         return warnings
 
     def _untested_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
+        """Return warnings on links between slices that were not compared with the original, with the reason."""
         if self.by_slice.reference is None or self.structure.form != "sliced":
             return []
         if self.structure.generalized:

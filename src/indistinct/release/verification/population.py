@@ -77,12 +77,12 @@ def count_people(population: Population) -> CountedPopulation:
             "this recoding separates rows with equal values, so people of a population have no certain class",
             hint="search with an algorithm whose recodings can be applied again, such as optimal",
         )
-    found = fit(population.engine, population.source, population.recoding, keys=population.keys)
-    return CountedPopulation(found.counted, population.schema, found.assignment)
+    fitted = fit(population.engine, population.source, population.recoding, keys=population.keys)
+    return CountedPopulation(fitted.counted, population.schema, fitted.assignment)
 
 
 def population_by_class(population: CountedPopulation, published: Counted) -> PopulationByClass:
-    """Return who of a population matches each class that was counted on a release, in the order of its cells."""
+    """Count the people of a population that match each published class, in the order of its cells."""
     if population.assignment is None:
         return people_by_label(population.counted, published, population.schema, hierarchies=population.hierarchies)
     return _by_recoding(population.counted.frequencies, population.assignment, published)
@@ -168,22 +168,23 @@ def unused(population: Any, model: Model) -> tuple[str, ...]:
 
 
 def count_beside(others: Source | None, engine: Engine, source: Source, *, request: Request, schema: Schema) -> Counted:
-    """Return what was counted with a population, where there is one."""
+    """Count a table together with its population, if there is one."""
     counted = engine.count(source, replace(request, population=others))
     return beside_population(counted, others, engine, schema)
 
 
 def _require_columns(population: Source | None, schema: Schema) -> None:
-    shown = schema.quasi if population is None else population.columns
+    """Raise unless the population has every quasi-identifier."""
+    names = schema.quasi if population is None else population.columns
     for name in schema.quasi:
-        if name not in shown:
+        if name not in names:
             raise InputError(
                 f"the population has no column {name!r}", hint="it must show every quasi-identifier of the table"
             )
 
 
 def beside_population(counted: Counted, others: Source | None, engine: Engine, schema: Schema) -> Counted:
-    """Return what was counted with the people of a population for every cell; raise if it has too few."""
+    """Add the number of people of the population to every cell; raise if the population has too few."""
     if others is None or counted.population is None:
         return counted
     known = Population(engine, others, schema)
@@ -197,35 +198,36 @@ def beside_population(counted: Counted, others: Source | None, engine: Engine, s
     return replace(counted, frequencies=frequencies, population=cells)
 
 
-def fit_beside(found: Fit, population: Population) -> Fit:
-    """Return a fit whose classes know the people of a population whom the recoding would send there.
+def fit_beside(fitted: Fit, population: Population) -> Fit:
+    """Count, for each class, the people of the population that the recoding maps to it.
 
     A person whose values no row has is counted at one of the cells that share their class.
     """
     if population.recoding is None:
         raise AssertionError("people are sent to classes by a recoding")
     others = fit(population.engine, population.source, population.recoding, keys=population.keys)
-    mine, theirs = found.assignment, others.assignment
+    mine, theirs = fitted.assignment, others.assignment
     index = class_index(theirs, mine)
     class_ids = np.append(index, -1)[theirs.class_ids]  # the last entry is that of class -1
     first = np.full(len(mine.classes) + 1, -1, dtype=np.int32)
     cells = np.flatnonzero(mine.class_ids >= 0)[::-1]
     first[mine.class_ids[cells]] = cells
     people = people_of_cells(others.counted.frequencies).regroup(
-        first[class_ids].astype(np.int32), len(found.counted.frequencies)
+        first[class_ids].astype(np.int32), len(fitted.counted.frequencies)
     )
-    classes = found.counted.frequencies.classes
+    classes = fitted.counted.frequencies.classes
     known = replace(classes, histograms={**classes.histograms, (POPULATION,): people})
-    frequencies = replace(found.counted.frequencies, classes=known)
-    counted = replace(found.counted, frequencies=frequencies)
-    return replace(found, counted=counted, assignment=assign(frequencies, found.recoding, without=found.without))
+    frequencies = replace(fitted.counted.frequencies, classes=known)
+    counted = replace(fitted.counted, frequencies=frequencies)
+    return replace(fitted, counted=counted, assignment=assign(frequencies, fitted.recoding, without=fitted.without))
 
 
 def _by_recoding(cells: FrequencySet, assignment: Assignment, published: Counted) -> PopulationByClass:
+    """Count the people of each published class by the recoding that assigned them."""
     index = matched_classes(published, assignment) if len(published.frequencies) else np.zeros(0, dtype=np.int64)
     class_of = np.full(len(assignment.classes) + 1, -1, dtype=np.int32)
-    shown = np.flatnonzero(index >= 0)
-    class_of[index[shown]] = shown
+    classes = np.flatnonzero(index >= 0)
+    class_of[index[classes]] = classes
     class_ids = class_of[assignment.class_ids]  # the last entry is that of class -1
     kept = np.flatnonzero(class_ids >= 0)
     return _summed(cells, kept, class_ids[kept], classes=len(published.frequencies))
@@ -234,7 +236,7 @@ def _by_recoding(cells: FrequencySet, assignment: Assignment, published: Counted
 def people_by_label(
     counted: Counted, published: Counted, schema: Schema, *, hierarchies: Mapping[str, Hierarchy]
 ) -> PopulationByClass:
-    """Return who of a table that was counted matches each class of a release, by what its labels cover."""
+    """Count the people of a table that match each published class by its labels."""
     shows = published.frequencies
     columns = columns_of(counted.domains, {n: h for n, h in hierarchies.items() if n in schema.quasi})
     covers = covers_of_counted(published, columns, schema=schema)

@@ -48,28 +48,28 @@ def compare_rows(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     lenient: bool = False,
 ) -> RowComparison:
-    """Compare the rows of a release in classes with those of its original, whose columns are transformed alike.
+    """Compare the rows of a release in classes with those of its original, masked in the same way.
 
     Published rows must be among the original's, class by class. Where the recoding says which rows a class has, none
     of a published class may be missing; else any may have been suppressed. Where nothing tells the class of an original
     row, all rows are compared without it. `lenient` says that the release is a file without types.
     """
     release, table = published[1], original[1]
-    shown = [name for name in (*schema.sensitive, *schema.insensitive) if name in release.columns]
-    names = tuple(name for name in shown if name in table.columns)
-    unknown = tuple(name for name in shown if name not in table.columns)
+    published_names = [name for name in (*schema.sensitive, *schema.insensitive) if name in release.columns]
+    names = tuple(name for name in published_names if name in table.columns)
+    unknown = tuple(name for name in published_names if name not in table.columns)
     try:
         sides = _sides(published, original, schema, recoding, hierarchies or {})
         forms = {name: _form(name, release, table, lenient=lenient) for name in names}
         hashing = _Hashing(os.urandom(16), forms)
-        found = replace(_compared(sides, hashing), compared=names, whole=sides.whole, unknown=unknown)
+        comparison = replace(_compared(sides, hashing), compared=names, whole=sides.whole, unknown=unknown)
         few = max(release.rows, table.rows) <= MAX_HASHES
-        if found.rows and few:
+        if comparison.rows and few:
             single = [name for name in names if _compared(sides, replace(hashing, forms={name: forms[name]})).rows]
-            found = replace(found, columns=tuple(single))
+            comparison = replace(comparison, columns=tuple(single))
     except (InputError, OutOfMemoryError) as error:
         return RowComparison(unknown=unknown, skipped=error.message)
-    return found
+    return comparison
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ def _sides(
     recoding: Recoding | None,
     hierarchies: Mapping[str, Hierarchy],
 ) -> _Sides:
-    """Return both tables with the classes of their rows; without classes where nothing tells those of the original."""
+    """Return both tables with the class of each row; without classes where those of the original are unknown."""
     engine, release = published
     quasi = published_schema(schema, release.columns).quasi
     if not quasi:
@@ -160,7 +160,7 @@ def _by_label(
     schema: Schema,
     hierarchies: Mapping[str, Hierarchy],
 ) -> _Sides:
-    """Return both tables with classes by the published labels; raise `InputError` where these do not tell them."""
+    """Assign classes to both tables by the published labels; raise `InputError` where labels are ambiguous."""
     engine, table = original
     trees = {name: tree for name, tree in hierarchies.items() if name in schema.quasi}
     cells = engine.count(table, Request(schema.quasi, hierarchies=trees))
@@ -234,14 +234,14 @@ class _Hashing:
 
     def collect(self, side: _Side, part: int, parts: int) -> _Hashes:
         """Return the hashes of rows that have a class and belong to one of several parts."""
-        found = [_Hashes(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+        hashes = [_Hashes(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
         for some in self._hashes(side):
             kept = (some.classes >= 0) & (some.words % np.uint64(parts) == np.uint64(part))
-            found.append(_Hashes(some.words[kept], some.classes[kept], some.counts[kept]))
+            hashes.append(_Hashes(some.words[kept], some.classes[kept], some.counts[kept]))
         return _Hashes(
-            np.concatenate([each.words for each in found]),
-            np.concatenate([each.classes for each in found]),
-            np.concatenate([each.counts for each in found]),
+            np.concatenate([each.words for each in hashes]),
+            np.concatenate([each.classes for each in hashes]),
+            np.concatenate([each.counts for each in hashes]),
         )
 
     def digest(self, side: _Side) -> tuple[int, int]:
@@ -254,6 +254,7 @@ class _Hashing:
         return rows, total % (1 << 64)
 
     def _hashes(self, side: _Side) -> Iterator[_Hashes]:
+        """Yield a hash of each row, from its class and its compared columns."""
         for batch, counts in side.batches(tuple(self.forms)):
             classes = side.classes_of(batch)
             words = mix_words(classes.astype(np.uint64) + self._number(b"class"), 0)
@@ -269,6 +270,7 @@ class _Hashing:
         return np.where(strange, STRANGE ^ self._number(name.encode()), np.concatenate(parts))
 
     def _words_of(self, name: str, chunk: pa.Array) -> Codes:
+        """Hash the values of one column."""
         missing = MISSING ^ self._number(name.encode())
         if is_text(chunk.type):
             coded = chunk if isinstance(chunk.type, pa.DictionaryType) else chunk.dictionary_encode()
@@ -281,6 +283,7 @@ class _Hashing:
         return np.where(chunk.is_null().to_numpy(zero_copy_only=False), missing, words)
 
     def _number(self, content: bytes) -> np.uint64:
+        """Hash bytes with the key of this comparison."""
         return np.uint64(int.from_bytes(hashlib.blake2b(content, digest_size=8, key=self.key).digest(), "little"))
 
 
@@ -329,14 +332,14 @@ class _CommonType:
         return self._numbers(made), strange.to_numpy()
 
     def _numbers(self, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return cells with missing in place of NaN where the file may not tell both apart."""
+        """Replace NaN by missing where the file may not distinguish them."""
         if not (self.lenient and pa.types.is_floating(cells.type)):
             return cells
         return pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
 
 
 def _form(name: str, release: Source, original: Source, *, lenient: bool) -> _CommonType:
-    """Return the form in which both tables can show a column."""
+    """Return the common type in which a column of both tables is compared."""
     raw = _empty(original, name)
     published, kind = (_plain(name, each).type for each in (_empty(release, name), raw))
     if pa.types.is_boolean(raw.type) and kind_of(published) is Kind.NUMBER:  # programs for statistics know 1 and 0
@@ -371,7 +374,7 @@ def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _spelled(column: pa.ChunkedArray, *, coarse: bool) -> pa.ChunkedArray:
-    """Return texts as a file without types tells them apart."""
+    """Normalize texts as a reader of a file without types would."""
 
     def spell(text: str | None) -> str:
         plain = text or ""

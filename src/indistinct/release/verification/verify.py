@@ -47,7 +47,7 @@ def verify(
     appearance: Appearance | None = None,
     about: About | None = None,
 ) -> Certificate:
-    """Return what a release achieves under a model; `schema` gives the roles of its own columns."""
+    """Verify a release under a model and return the certificate; `schema` has the roles of its columns."""
     about, shows = about or About(), appearance or Appearance()
     judged = evidence.judged or judge_classes(evidence, model)
     verdicts = [_verdict(part, evidence, each) for part, (each, _) in zip(model.parts(), judged.parts, strict=True)]
@@ -61,8 +61,8 @@ def verify(
     persons = evidence.persons(model)
     people = None if persons is None else people_of(persons, original=evidence.reference)
     original = None if evidence.reference is None else evidence.reference.frequencies.rows
-    shown = evidence.linked is not None and evidence.linked.shared is not None
-    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=shown)
+    with_people = evidence.linked is not None and evidence.linked.shared is not None
+    about_people = () if persons is None else people_warnings(persons, original=evidence.reference, shown=with_people)
     hidden = evidence.hidden_warnings(key for part in model.parts() for key in part.table_keys)
     warnings = (*shows.warnings, *hidden, *(warning for _, several in judged.parts for warning in several))
     warnings += (*about_people, *_warnings(evidence, model, verdicts))
@@ -99,14 +99,14 @@ def verify(
 
 
 def judge_classes(evidence: Evidence, model: Model) -> JudgedClasses:
-    """Return what the parts of a model say of counted classes."""
-    said, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
+    """Judge the counted classes by each part of a model."""
+    judgements, persons = [_judge(part, evidence) for part in model.parts()], evidence.persons(model)
     sizes = evidence.sizes if persons is None else np.diff(persons.indptr)
-    return JudgedClasses(len(sizes), int(sizes.min()) if len(sizes) else 0, tuple(said))
+    return JudgedClasses(len(sizes), int(sizes.min()) if len(sizes) else 0, tuple(judgements))
 
 
 def add_judged(model: Model, one: JudgedClasses, two: JudgedClasses) -> JudgedClasses:
-    """Return what a model that judges every class by itself says of some classes and of others together."""
+    """Merge the judgements of two sets of classes; the model judges every class by itself."""
     both = [
         (_added(part, mine, theirs), tuple(dict.fromkeys([*cautions, *more])))
         for part, (mine, cautions), (theirs, more) in zip(model.parts(), one.parts, two.parts, strict=True)
@@ -115,7 +115,7 @@ def add_judged(model: Model, one: JudgedClasses, two: JudgedClasses) -> JudgedCl
 
 
 def _added(model: Model, one: Judgement, two: Judgement) -> Judgement:
-    """Return what a model that judges every class by itself says of the classes of two judgements together."""
+    """Merge the judgements of one model on two sets of classes."""
     weaker = _weaker(model, replace(one, holds=True), replace(two, holds=True))
     return replace(
         weaker,
@@ -126,7 +126,7 @@ def _added(model: Model, one: Judgement, two: Judgement) -> Judgement:
 
 
 def _judge(model: Model, evidence: Evidence) -> tuple[Judgement, tuple[str, ...]]:
-    """Return what a model says of a release, and what makes it weaker than the classes alone."""
+    """Judge a release by a model; return also the warnings that weaken the judgement."""
     linked = model.of_links and evidence.links is not None
     judged = model.judge(Classes(evidence.sizes) if linked else evidence.classes_for(model), evidence.links)
     full = evidence.in_full() if linked and not judged.holds else evidence
@@ -140,7 +140,7 @@ def _judge(model: Model, evidence: Evidence) -> tuple[Judgement, tuple[str, ...]
 
 
 def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> ModelVerdict:
-    """Return what is certified of what a model says."""
+    """Convert a judgement to the verdict of a certificate."""
     achieved = {
         key: int(value) if float(value).is_integer() else float(value) for key, value in judged.achieved.items()
     }
@@ -157,7 +157,7 @@ def _verdict(model: Model, evidence: Evidence, judged: Judgement) -> ModelVerdic
 
 
 def _judge_linked(model: Model, evidence: Evidence, parted: Counted) -> tuple[Judgement, tuple[str, ...]]:
-    """Return what a model says of classes that are parted by the sets of classes in which people stand."""
+    """Judge classes that are divided further by pseudonyms, which link the rows of a person."""
     hidden = [name for key in model.table_keys if key not in parted.frequencies.classes.histograms for name in key]
     if hidden or model.needs_labels:
         what = "columns that are not published" if hidden else "a few columns each"
@@ -210,7 +210,7 @@ def _matched(evidence: Evidence) -> list[ModelVerdict]:
 
 
 def _linked_warnings(evidence: Evidence, model: Model, about: About) -> list[str]:
-    """Return what readers must know of pseudonyms; what makes a release fail is of the kind `LINKED`."""
+    """Return warnings about pseudonyms; those of the kind `LINKED` make a release fail."""
     warnings: list[str] = []
     linked, k = evidence.linked, model.smallest
     if about.pseudonyms:
@@ -238,7 +238,7 @@ def _by_kind(about: About) -> dict[str, list[str]]:
 
 
 def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tuple[Judgement, tuple[str, ...]]:
-    """Return what a model says if readers of a text file take different values for one; as it was if it still holds."""
+    """Judge again as if readers of a text file confused similar values; unchanged if that is still satisfied."""
     if not (evidence.coarse and judged.holds):
         return judged, ()
     classes = evidence.classes_for(model)
@@ -246,8 +246,8 @@ def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tupl
     if several:  # which vectors of values are then one is not counted: nothing is promised
         broken = Judgement(holds=False, achieved={}, violating_classes=len(classes), violating_rows=classes.rows)
         return broken, (_ambiguous(several),)
-    found = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
-    merged = {key: each for key, each in found.items() if each is not None}
+    merged_histograms = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}
+    merged = {key: each for key, each in merged_histograms.items() if each is not None}
     spelling = {old: new for each in merged.values() for old, new in each.spelling.items()}
     for index in range(max((len(each.histograms) for each in merged.values()), default=0)):
         coarse = {key: each.histograms[min(index, len(each.histograms) - 1)] for key, each in merged.items()}
@@ -259,6 +259,7 @@ def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tupl
 
 
 def _ambiguous(names: Sequence[str]) -> Sentence:
+    """Return the warning that readers of a text file may confuse values of some columns."""
     columns = ", ".join(map(repr, dict.fromkeys(names)))
     words = (
         f"readers of a text file take different values of {columns} for one (such as missing and empty text, or 1.50 "
@@ -282,6 +283,7 @@ def nearly_unique(names: Sequence[str], alone: int, rows: int) -> str:
 
 
 def _warnings(evidence: Evidence, model: Model, verdicts: list[ModelVerdict]) -> list[str]:
+    """Return the warnings of a certificate: cautions of models, nearly unique columns, and links."""
     warnings = [part.caution for part in model.parts() if part.caution is not None]
     warnings += [
         nearly_unique(names, alone, evidence.rows)
@@ -309,7 +311,7 @@ def people_of(persons: Histogram, *, original: Counted | None) -> PeopleCounted:
 
 
 def people_warnings(persons: Histogram, *, original: Counted | None, shown: bool = False) -> tuple[str, ...]:
-    """Return what readers must know of people: how they were counted, and that some have many rows or classes.
+    """Return notes on how people were counted, and on people with many rows or classes.
 
     A release that has them as pseudonyms has `shown` them.
     """

@@ -17,7 +17,7 @@ def spell_rows(codes: Codes, first: Codes, starts: Codes, lengths: Codes, pool: 
     starts[f] + lengths[f]]`, its delimiter or line end included. `pool` and `out` have `STEP` spare bytes at
     their ends.
     """
-    place = np.uint64(0)
+    position = np.uint64(0)
     width, rows = codes.shape
     for row in range(rows):
         for column in range(width):
@@ -25,9 +25,9 @@ def spell_rows(codes: Codes, first: Codes, starts: Codes, lengths: Codes, pool: 
             start = np.uint64(starts[field])
             length = np.uint64(lengths[field])
             for offset in range(STEP):
-                out[place + np.uint64(offset)] = pool[start + np.uint64(offset)]
+                out[position + np.uint64(offset)] = pool[start + np.uint64(offset)]
             if length > np.uint64(STEP):
                 for offset in range(STEP, length):
-                    out[place + np.uint64(offset)] = pool[start + np.uint64(offset)]
-            place += length
-    return int(place)
+                    out[position + np.uint64(offset)] = pool[start + np.uint64(offset)]
+            position += length
+    return int(position)

@@ -162,16 +162,16 @@ def count_texts(column: pa.ChunkedArray, test: Callable[[pa.Array], pa.Array]) -
     """Return how many cells of a column of text pass a test."""
     if not isinstance(column.type, pa.DictionaryType):
         return int(pc.sum(test(column)).as_py() or 0)
-    found = 0
+    count = 0
     for chunk in column.chunks:
         codes = pc.value_counts(chunk.indices.drop_null())
         hits = test(chunk.dictionary.cast(pa.string())).take(codes.field("values"))
-        found += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
-    return found
+        count += int(pc.sum(pc.filter(codes.field("counts"), hits)).as_py() or 0)
+    return count
 
 
 def formula_warnings(counts: Mapping[str, tuple[int, int]], writing: Writing) -> tuple[str, ...]:
-    """Return what readers must know of cells that a spreadsheet would run, and of those that got an apostrophe.
+    """Return warnings on cells that a spreadsheet would run as formulas, and on those guarded by an apostrophe.
 
     >>> formula_warnings({"note": (1, 0)}, Writing())[0].partition(" and ")[0]
     "a spreadsheet takes 1 cell of column 'note' for formulas"
@@ -218,10 +218,10 @@ class LineFormat:
     whole: bool = False
 
 
-def write_delimited(batches: Iterable[pa.Table], place: Path, writing: Writing, *, delimiter: str) -> None:
+def write_delimited(batches: Iterable[pa.Table], path: Path, writing: Writing, *, delimiter: str) -> None:
     """Write a table, given in batches, with its header to a file; `delimiter` is what its suffix says."""
     mark = writing.delimiter or delimiter
-    with place.open("wb") as file:
+    with path.open("wb") as file:
         file.write(writing.prefix)
         for index, table in enumerate(batches):
             if not index:
@@ -260,6 +260,7 @@ def _blocks(table: pa.Table, delimiter: str, writing: Writing) -> Iterator[memor
 
 
 def _assemble(codes: list[Codes], fields: list[Fields]) -> memoryview:
+    """Join the fields of rows to the bytes of a delimited file."""
     sizes = np.array([0, *(len(each.starts) for each in fields)])
     bytes_before = np.cumsum([0, *(len(each.pool) for each in fields)])
     starts = np.concatenate([each.starts + bytes_before[j] for j, each in enumerate(fields)])
@@ -282,6 +283,7 @@ def _shared_fields(column: pa.ChunkedArray, line: LineFormat) -> Fields | None:
 
 
 def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[Codes, Fields]:
+    """Return the codes of a column and the written field of each distinct value."""
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)
     encoded = column.combine_chunks().dictionary_encode()
@@ -296,7 +298,7 @@ def _own_fields(name: str, column: pa.ChunkedArray, line: LineFormat) -> tuple[C
 
 
 def _safe(texts: pa.Array, line: LineFormat, *, kind: pa.DataType = pa.string()) -> pa.Array:  # noqa: B008 (a value)
-    """Return written values with the decimal mark of the file, and texts so that a spreadsheet leaves them alone."""
+    """Write numbers with the decimal mark of the file, and guard texts against spreadsheets."""
     if is_text(kind):
         return marked(texts, line.writing)
     if line.whole and pa.types.is_floating(kind):
@@ -353,6 +355,7 @@ def _fields(texts: pa.Array, line: LineFormat, *, numbers: bool = False) -> Fiel
 
 
 def _header(names: list[str], delimiter: str, writing: Writing) -> bytes:
+    """Return the header line; raise if a spreadsheet would run the name of a column."""
     if writing.marks is not None and pc.any(is_formula(pa.array(names))).as_py():
         raise OutputError(
             "a spreadsheet takes the name of a column for a formula",

@@ -118,6 +118,7 @@ class StagedTables:
         shutil.rmtree(rows)
 
     def _seen(self, name: str, batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Pass on batches; collect their schema, formulas and what the format cannot store."""
         for batch in batches:
             self.schemas.setdefault(name, batch.schema)
             suffix = self.path.suffix.lower()
@@ -127,9 +128,9 @@ class StagedTables:
                 self.lost += find_losses(batch, self.writing, PROGRAMS[suffix])
             if is_text_file(self.path):
                 for column in batch.column_names:
-                    found = count_cells(batch[column], self.writing)
+                    counts = count_cells(batch[column], self.writing)
                     before = self.risky.get(column, (0, 0))
-                    self.risky[column] = (before[0] + found[0], before[1] + found[1])
+                    self.risky[column] = (before[0] + counts[0], before[1] + counts[1])
             yield batch
 
 
@@ -239,8 +240,8 @@ def _outdated(target: Path, kept: Sequence[str]) -> list[Path]:
     """
     try:
         digests = json.loads(read_ordinary(certificate_path(target)))["other_digests"]
-        places = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
-        return [place for place, digest in places.items() if place.exists() and digest_of(place) == digest]
+        digest_by_path = {table_path(target, name): digest for name, digest in digests.items() if name not in kept}
+        return [path for path, digest in digest_by_path.items() if path.exists() and digest_of(path) == digest]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return []
 
@@ -251,7 +252,7 @@ def write_table(table: pa.Table, path: str | Path, *, overwrite: bool = False) -
 
 
 def write_atomically(path: str | Path, produce: Produce, *, overwrite: bool = False, private: bool = False) -> str:
-    """Let `produce` fill a temporary file, then put it at `path`; return the SHA-256 of the file.
+    """Let `produce` fill a temporary file, then move it to `path`; return its SHA-256.
 
     A `private` file can be read by its owner alone. Raises `OutputError` if something is there already and `overwrite`
     is not set, or if the directory does not take the file.

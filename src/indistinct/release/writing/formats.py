@@ -44,7 +44,7 @@ def producer_for(
     path: Path,
     writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Callable[[Path], None]:
-    """Return what fills a file with a table, given in batches, in the format that the suffix of `path` names."""
+    """Return a function that writes batches to a file, in the format of the suffix of `path`."""
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise OutputError(
@@ -54,9 +54,10 @@ def producer_for(
     return partial(_fill, write, batches, writing)
 
 
-def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, place: Path) -> None:
+def _fill(write: Write, batches: Iterable[pa.Table], writing: Writing, path: Path) -> None:
+    """Write batches to a file; raise `OutputError` for types that the format does not have."""
     try:
-        write(map(partial(publishable, labels=writing.labels), batches), place, writing)
+        write(map(partial(publishable, labels=writing.labels), batches), path, writing)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         raise OutputError(
             "the table holds a column of a type that this format cannot write",
@@ -80,11 +81,12 @@ def _in_order(array: pa.DictionaryArray, order: tuple[str, ...]) -> pa.Dictionar
     if not set(values) <= set(order):
         return array
     kept = [text for text in order if text in set(values)]
-    places = pa.array([kept.index(text) for text in values], pa.int32())
-    return pa.DictionaryArray.from_arrays(places.take(array.indices), pa.array(kept, pa.string()), ordered=True)
+    indices = pa.array([kept.index(text) for text in values], pa.int32())
+    return pa.DictionaryArray.from_arrays(indices.take(array.indices), pa.array(kept, pa.string()), ordered=True)
 
 
 def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose dictionary has only occurring texts, sorted; other dictionaries are decoded."""
     if not isinstance(column.type, pa.DictionaryType):
         return column
     if not is_text(column.type):
@@ -92,7 +94,7 @@ def _publishable_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([compact(column, ascending=True)])
 
 
-def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) -> None:
+def write_parquet(batches: Iterator[pa.Table], path: Path, writing: Writing) -> None:
     """Write a Parquet file without an Arrow schema: every reader then sees text, not categories.
 
     Where columns were categories or durations, or have a time zone, a schema says so, and nothing else.
@@ -110,7 +112,7 @@ def write_parquet(batches: Iterator[pa.Table], place: Path, writing: Writing) ->
     options = {"compression": "zstd", "compression_level": 1, "store_schema": False}
     options |= {"write_statistics": measured or False, "use_dictionary": coded or False}
     described = _schema_told(first.schema, writing.labels)
-    with pq.ParquetWriter(place, schema, **options) as writer:
+    with pq.ParquetWriter(path, schema, **options) as writer:
         if described is not None:
             writer.add_key_value_metadata({"ARROW:schema": b64encode(described.serialize()).decode("ascii")})
         typed = (table.cast(schema) for table in chain([first], batches))
@@ -129,17 +131,17 @@ def _row_groups(batches: Iterator[pa.Table], rows: int, labels: Mapping[str, Col
 
     Batches may have any size. As groups they would tell in which parts the table was made.
     """
-    parts, held, some = list[pa.Table](), 0, False
+    parts, rows_held, some = list[pa.Table](), 0, False
     for batch in batches:
         start = 0
-        while held + len(batch) - start >= rows:
-            parts.append(batch.slice(start, rows - held))
+        while rows_held + len(batch) - start >= rows:
+            parts.append(batch.slice(start, rows - rows_held))
             yield _as_one(parts, labels)
-            start, parts, held, some = start + rows - held, [], 0, True
+            start, parts, rows_held, some = start + rows - rows_held, [], 0, True
         if start < len(batch) or not (parts or some):
             parts.append(batch.slice(start))
-            held += len(batch) - start
-    if parts and (held or not some):
+            rows_held += len(batch) - start
+    if parts and (rows_held or not some):
         yield _as_one(parts, labels)
 
 
@@ -149,7 +151,7 @@ def _as_one(parts: Sequence[pa.Table], labels: Mapping[str, ColumnLabels]) -> pa
 
 
 def _schema_told(schema: pa.Schema, labels: Mapping[str, ColumnLabels]) -> pa.Schema | None:
-    """Return the types of columns which Parquet alone does not tell; None where it tells all."""
+    """Return the Arrow schema if Parquet types alone would lose something, else None."""
     fields, special = [], False
     for each in schema:
         kind = each.type
@@ -170,12 +172,12 @@ def _hardly_repeats(column: pa.ChunkedArray, rows: int) -> bool:
     return values > FEW and groups * values * REPEATED > len(column)
 
 
-def write_arrow(batches: Iterator[pa.Table], place: Path, writing: Writing) -> None:
+def write_arrow(batches: Iterator[pa.Table], path: Path, writing: Writing) -> None:
     """Write an Arrow IPC file, which is also what Feather (version 2) is."""
     first = _cleared(next(batches))
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with (
-        pa.OSFile(str(place), "wb") as file,
+        pa.OSFile(str(path), "wb") as file,
         pa.ipc.new_file(file, first.schema, options=options) as writer,
     ):
         for table in chain([first], map(_cleared, batches)):
@@ -219,7 +221,7 @@ def read_as_written(
     schema: pa.Schema,
     writing: Writing = Writing(),  # noqa: B008 (a frozen value)
 ) -> Table:
-    """Return some columns of a staged file that will lie at `path`; an empty field is missing, and `""` is not.
+    """Read some columns of a staged file for `path`; an empty field is missing, and `""` is not.
 
     A text file is read as `writing` says that it looks. Moments are read in the zone and to the digit that `schema`
     gives them, as no text and no Parquet file tells them.
@@ -247,13 +249,13 @@ def read_as_written(
 
 
 def _decoded(file: Path, writing: Writing) -> pa.Buffer:
-    """Return a text file in UTF-8, without the mark that tells its encoding."""
+    """Return a text file in UTF-8, without the byte order mark."""
     text = file.read_bytes().decode(writing.codec)
     return pa.py_buffer(text.removeprefix("\ufeff").encode())
 
 
 def _without_marks(data: pa.Table, schema: pa.Schema, writing: Writing) -> pa.Table:
-    """Return the cells without what was put into them for spreadsheets, and numbers with a decimal point."""
+    """Remove the apostrophes added for spreadsheets, and write numbers with a decimal point."""
     for index, name in enumerate(data.column_names):
         kind = schema.field(name).type
         if writing.marks is not None and is_text(kind):
@@ -271,14 +273,15 @@ def _read_labels(file: Path, columns: Sequence[str], schema: pa.Schema, *, suffi
 def _in_types(data: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return columns in the types that were written; text stays where a format has no such type."""
     for index, name in enumerate(data.column_names):
-        kind, found = schema.field(name).type, data.column(index)
+        kind, column = schema.field(name).type, data.column(index)
         wanted = pa.string() if is_text(kind) else kind
-        if found.null_count == len(found) or (found.type != wanted and not is_text(found.type)):
-            data = data.set_column(index, name, found.cast(wanted))
+        if column.null_count == len(column) or (column.type != wanted and not is_text(column.type)):
+            data = data.set_column(index, name, column.cast(wanted))
     return data
 
 
 def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.Table:
+    """Read columns of a delimited file as text."""
     from pyarrow import csv
 
     def source() -> Any:
@@ -287,8 +290,8 @@ def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.
     with csv.open_csv(source(), parse_options=csv.ParseOptions(delimiter=mark, newlines_in_values=True)) as opened:
         names = opened.schema.names
         alone = len(names) == 1  # an empty field would be a blank line: missing is `""` as well
-    places = [names.index(name) for name in columns]
-    quick = None if isinstance(file, pa.Buffer) else _in_one_pass(file, places, width=len(names), mark=mark)
+    indices = [names.index(name) for name in columns]
+    quick = None if isinstance(file, pa.Buffer) else _in_one_pass(file, indices, width=len(names), mark=mark)
     if quick is not None:
         return pa.table(quick, names=list(columns))
     convert = csv.ConvertOptions(
@@ -308,13 +311,13 @@ def _delimited(file: Path | pa.Buffer, columns: Sequence[str], mark: str) -> pa.
         return csv.read_csv(source(), read_options=blocks, parse_options=parse, convert_options=convert)
 
 
-def _in_one_pass(file: Path, places: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
-    """Return some columns of a large and plain file, whose header is one line without quotes; else None."""
+def _in_one_pass(file: Path, indices: list[int], *, width: int, mark: str) -> list[pa.ChunkedArray] | None:
+    """Read columns of a large, plain file in one pass; None unless its header is one line without quotes."""
     with file.open("rb") as opened:
         header = opened.readline(LONGEST_LINE)
     if b'"' in header or b"\r" in header or header.count(mark.encode()) != width - 1:
         return None
-    return read_fields(file, places, width=width, delimiter=mark, begin=len(header))
+    return read_fields(file, indices, width=width, delimiter=mark, begin=len(header))
 
 
 def read_batches(files: Sequence[Path]) -> Iterator[pa.Table]:
@@ -342,6 +345,7 @@ def _parquet(file: Path, columns: Sequence[str], schema: pa.Schema) -> pa.Table:
 
 
 def _parquet_file(file: Path, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a Parquet file; texts stay dictionary-encoded where the file stores them so."""
     import pyarrow.parquet as pq
 
     names = list(columns)
@@ -360,6 +364,7 @@ def _in_codes(metadata: Any, name: str) -> bool:
 
 
 def _in_zones(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Restore time zones and nanoseconds of moments."""
     for index, name in enumerate(table.column_names):
         kind = schema.field(name).type
         if pa.types.is_timestamp(kind) and (kind.tz is not None or kind.unit == "ns"):

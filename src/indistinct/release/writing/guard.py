@@ -22,8 +22,8 @@ def columns_with_marks(source: Any) -> list[str]:
     """Return the text columns of a source in which some text begins with an apostrophe."""
     names = [name for name, kind in source.kinds.items() if kind is Kind.TEXT]
     batches: Iterable[pa.Table] = [source.data] if is_table(source) else source.batches(names) if names else ()
-    found = {name for batch in batches for name in names if _has_mark(batch[name])}
-    return [name for name in names if name in found]
+    marked = {name for batch in batches for name in names if _has_mark(batch[name])}
+    return [name for name in names if name in marked]
 
 
 def _has_mark(column: pa.ChunkedArray) -> bool:

@@ -83,7 +83,7 @@ class _LabeledColumn:
     whole: bool = False
 
 
-def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *, suffix: str) -> None:
+def write_labelled(batches: Iterator[pa.Table], path: Path, writing: Writing, *, suffix: str) -> None:
     """Write a table, all of it at once, as a file of a statistics program."""
     program = PROGRAMS[suffix]
     package = statistics_package(f"a file of {program.name}")
@@ -102,7 +102,7 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
     if program.name == "SPSS":
         options["variable_format"] = {name: "F12.0" for name, each in columns.items() if each.whole}
     try:
-        getattr(package, program.write)(frame, str(place), **options)
+        getattr(package, program.write)(frame, str(path), **options)
     except (IndistinctError, MemoryError):
         raise
     except Exception:  # noqa: BLE001 (its errors are of many types, and may quote cells)
@@ -113,7 +113,7 @@ def write_labelled(batches: Iterator[pa.Table], place: Path, writing: Writing, *
 
 
 def find_losses(table: pa.Table, writing: Writing, program: Program) -> tuple[str, ...]:
-    """Return what of a table a file of a statistics program does not keep."""
+    """Return notes on what a file of a statistics program cannot store."""
     notes = []
     for name in table.column_names:
         title = writing.labels[name].text if name in writing.labels else ""
@@ -136,7 +136,7 @@ def _title(text: str, program: Program) -> str:
 
 
 def _check_names(names: list[str], program: Program) -> None:
-    """Raise `OutputError` unless a statistics program accepts these names, and tells all apart without their case."""
+    """Raise `OutputError` unless a statistics program accepts these names and they differ in more than case."""
     for name in names:
         if not re.fullmatch(program.variable, name) or re.fullmatch(program.reserved, name):
             raise OutputError(
@@ -193,11 +193,13 @@ def _coded(texts: list[str | None], labels: ColumnLabels | None, program: Progra
 
 
 def _text(name: str, texts: list[str | None], program: Program) -> _LabeledColumn:
+    """Prepare a text column for a statistics program; raise if it cannot store its empty texts."""
     present = {text for text in texts if text is not None}
     blank = {text for text in present if not (text.rstrip(" ") if program.trims else text)}
     if blank:
         raise OutputError(
-            f"column {name!r} has {'empty' if '' in blank else 'blank'} texts, which {program.name} cannot tell from "
+            f"column {name!r} has {'empty' if '' in blank else 'blank'} texts, which {program.name} cannot "
+            "distinguish from "
             "missing ones",
             hint="let an empty text be missing, or write Parquet",
         )
@@ -227,7 +229,7 @@ def _is_exact(column: pa.ChunkedArray) -> bool:
 
 
 def _in_seconds(column: pa.ChunkedArray) -> bool:
-    """Return whether moments or times have no digits behind the seconds, of which these programs lose some."""
+    """Return whether all moments or times are whole seconds; some programs lose fractions."""
     try:
         column.cast(pa.time32("s") if pa.types.is_time(column.type) else pa.timestamp("s"))
     except pa.ArrowInvalid:

@@ -47,15 +47,15 @@ def check_partitioned_place(columns: Sequence[str], output: str | Path | Databas
             f"`partition_by` makes folders, and {without_password(output.database)} is a database",
             hint="leave it out, or write the release to a folder such as release.parquet",
         )
-    shown = without_credentials(output)
+    address = without_credentials(output)
     if address_of(output) is not None:
         raise ParameterError(
-            f"`partition_by` makes folders on this machine, and {shown} is an address elsewhere",
+            f"`partition_by` makes folders on this machine, and {address} is an address elsewhere",
             hint="write to a path such as release.parquet, and copy the folder and its certificate",
         )
     if Path(output).suffix.lower() not in PARQUET_SUFFIXES:
         raise ParameterError(
-            f"partitions are Parquet files, and {shown} does not end in .parquet",
+            f"partitions are Parquet files, and {address} does not end in .parquet",
             hint="end the output in .parquet, or leave out `partition_by` (--partition-by)",
         )
 
@@ -153,9 +153,10 @@ def restore_columns(table: pa.Table, schema: pa.Schema | None) -> pa.Table:
     return table.select(schema.names)
 
 
-def _make_folder(place: Path) -> None:
+def _make_folder(path: Path) -> None:
+    """Create the folder of a partition; raise if two values share a folder name."""
     try:
-        place.mkdir()
+        path.mkdir()
     except FileExistsError:
         raise OutputError(
             "two values of the columns of `partition_by` have the same folder name on this disk",
@@ -164,6 +165,7 @@ def _make_folder(place: Path) -> None:
 
 
 def _check_columns(schema: pa.Schema, columns: Sequence[str]) -> None:
+    """Raise unless the release can be partitioned by these columns."""
     for name in columns:
         if name not in schema.names:
             raise SchemaError(

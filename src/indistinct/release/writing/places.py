@@ -60,11 +60,11 @@ class FilePlace:
 
     @property
     def certificate(self) -> str:
-        """Return in words where the certificate lies."""
+        """Return the path of the certificate, for messages."""
         return without_credentials(certificate_path(self.path))
 
     def further(self, name: str) -> "FilePlace":
-        """Return where another table of the release lies."""
+        """Return the place of another table of the release."""
         return FilePlace(table_path(self.path, name))
 
     def check_free(self, private: Sequence[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
@@ -82,7 +82,7 @@ class FilePlace:
         return write_release(self.path, fill, check.certify_files, **order)
 
     def read(self, name: str) -> pa.Table:
-        """Return a table of the release that lies here."""
+        """Read a table of the release from here."""
         return open_table(table_path(self.path, name), published=True).data
 
 
@@ -103,11 +103,11 @@ class DatabasePlace:
 
     @property
     def certificate(self) -> str:
-        """Return in words where the certificate lies."""
+        """Name the place of the certificate: the comment of the table."""
         return f"the comment of {self.table.table}"
 
     def further(self, name: str) -> "DatabasePlace":
-        """Return where another table of the release lies."""
+        """Return the place of another table of the release."""
         return DatabasePlace(further_table(self.table, name))
 
     def check_free(self, private: Sequence[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
@@ -146,7 +146,7 @@ class DatabasePlace:
         return certificate
 
     def read(self, name: str) -> pa.Table:
-        """Return a table of the release that lies here."""
+        """Read a table of the release from here."""
         with open_database(further_table(self.table, name), Reading()) as source:
             return source.table()
 
@@ -220,7 +220,7 @@ IN_MEMORY = Destination()
 
 
 def check_targets(targets: Iterable[Path], *, sources: Iterable[Path], overwrite: bool) -> None:
-    """Raise `OutputError` if a target is a source, is named twice, or cannot be put at its path."""
+    """Raise `OutputError` if a target is a source, occurs twice, or cannot be written."""
     wanted, read = list(targets), list(sources)
     for destination in wanted:
         _check_name(destination)

@@ -42,7 +42,7 @@ class Staged:
 
 
 def filled(text: str) -> Produce:
-    """Return what fills a file with text: UTF-8, with line feeds."""
+    """Return a function that writes a text to a file, in UTF-8 with line feeds."""
 
     def produce(path: Path) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -59,7 +59,7 @@ def digest_of(path: Path) -> str:
 
 
 def check_target(target: Path, *, overwrite: bool) -> None:
-    """Raise `OutputError` if a file cannot or may not be put at a path or an address."""
+    """Raise `OutputError` if a file cannot be written to a path or an address, or must not be overwritten."""
     address = address_of(target)
     if address is not None:
         check_address(address, overwrite=overwrite)
@@ -133,8 +133,8 @@ def _remove_abandoned(target: Path) -> None:
         if not path.is_dir() or path.is_symlink():
             remove_unlocked(path)
             continue
-        with hold_unlocked(path / LOCK) as held:
-            if held:
+        with hold_unlocked(path / LOCK) as unlocked:
+            if unlocked:
                 _discard(path)
 
 
@@ -211,6 +211,7 @@ def _rename_together(parts: Sequence[Staged], seal: Staged, *, overwrite: bool, 
 
 
 def _rename(each: Staged, *, overwrite: bool) -> None:
+    """Rename a temporary file to its target; without `overwrite` never replace a file."""
     with _explain_errors(each.target):
         if overwrite:
             each.temporary.replace(each.target)
@@ -229,6 +230,7 @@ def _rename(each: Staged, *, overwrite: bool) -> None:
 
 
 def _link_or_move(path: Path, backup: Path) -> None:
+    """Back up a file by a hard link, or move it where the disk has no links."""
     try:
         os.link(path, backup, follow_symlinks=False)
     except FileNotFoundError:
@@ -245,6 +247,7 @@ def _take_back(each: Staged) -> None:
 
 
 def _restore(path: Path, backup: Path) -> None:
+    """Put a backup back in place."""
     with suppress(OSError):
         backup.replace(path)
         # A rename leaves both names where they are those of one file.
@@ -267,6 +270,7 @@ def _set_mode(each: Staged, *, overwrite: bool) -> None:
 
 
 def _inherited_mode(each: Staged) -> int:
+    """Give the temporary file the owner and group of the old one; return the old mode, without rights of others."""
     old = each.target.stat()
     for owner in (old.st_uid, -1):
         with suppress(OSError, AttributeError):  # there is no `chown` on Windows
@@ -286,11 +290,12 @@ def _new_mode() -> int:
 
 
 def _hidden(target: Path, ending: str) -> Path:
+    """Return a new hidden name next to a target."""
     return target.with_name(f".{target.name}.{secrets.token_hex(8)}.{ending}")
 
 
 def _leftovers(target: Path, ending: str) -> list[Path]:
-    """Return the hidden files of a target: those of killed runs, of live ones, and our own."""
+    """Return the hidden temporary files of a target: of killed runs, of live ones, and our own."""
     hidden = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{16}}\.{ending}")
     with suppress(OSError), os.scandir(target.parent) as entries:
         return [Path(each.path) for each in entries if hidden.fullmatch(each.name)]
@@ -298,6 +303,7 @@ def _leftovers(target: Path, ending: str) -> list[Path]:
 
 
 def _discard(path: Path, lock: int | None = None) -> None:
+    """Remove a temporary file or folder, and release its lock."""
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -308,6 +314,7 @@ def _discard(path: Path, lock: int | None = None) -> None:
 
 
 def _sync(path: Path) -> None:
+    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -324,6 +331,7 @@ def _sync_folders(staged: Iterable[Staged]) -> None:
 
 @contextmanager
 def _explain_errors(target: Path) -> Iterator[None]:
+    """Convert errors of the system to `OutputError` with the target's name."""
     try:
         yield
     except OSError as error:
@@ -365,7 +373,7 @@ def is_table_folder(folder: Path) -> bool:
 
 
 def tidy(folder: Path) -> None:
-    """Leave the parts of a table alone in a folder, and number them: what a writer adds is not for readers."""
+    """Remove all files but the parts of a table from a folder, and number the parts."""
     parts = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(("part-", "part_")) and path.suffix == ".parquet":

@@ -57,9 +57,9 @@ PARTS = {
 SHEET = "xl/worksheets/sheet1.xml"
 
 
-def write_workbook(batches: Iterator[pa.Table], place: Path, _writing: Writing) -> None:
+def write_workbook(batches: Iterator[pa.Table], path: Path, _writing: Writing) -> None:
     """Write a table, given in batches, as the only sheet of a workbook."""
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
         for name, text in PARTS.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), HEAD + text, zipfile.ZIP_DEFLATED)
         entry = zipfile.ZipInfo(SHEET, EPOCH)
@@ -124,7 +124,7 @@ def _is_exact(column: pa.Array) -> bool:
 
 
 def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:
-    """Return what writes a value of a type unchanged; None where it is written as text."""
+    """Return the function that writes values of a type unchanged; None where they are written as text."""
     if pa.types.is_boolean(kind):
         return lambda value: f'<c t="b"><v>{int(value)}</v></c>'
     if pa.types.is_integer(kind):
@@ -144,6 +144,7 @@ def _day(value: dt.date) -> str:
 
 
 def _text(value: str) -> str:
+    """Return the cell of a text; raise for characters or lengths that a sheet cannot store."""
     if len(value) > LONGEST_TEXT or UNWRITABLE.search(value):
         raise OutputError(
             f"a text has a sign that no sheet can hold, or more than {LONGEST_TEXT:,} of them",

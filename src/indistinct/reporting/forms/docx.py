@@ -86,6 +86,7 @@ def _set_page(document: Any) -> None:
 
 
 def _add_table(document: Any, part: FilledTable) -> None:
+    """Add a table to a document."""
     from docx.shared import Mm
 
     caption = document.add_paragraph()
@@ -136,6 +137,7 @@ def _longest_word(texts: Iterable[str]) -> int:
 
 
 def _fill_row(row: Any, texts: Sequence[str], widths: Sequence[int]) -> None:
+    """Fill a row of a table."""
     from docx.shared import Mm, Pt
 
     for cell, text, width in zip(row.cells, texts, widths, strict=True):
@@ -159,6 +161,7 @@ def _shade(paragraph: Any) -> None:
 
 
 def _shade_properties(properties: Any) -> None:
+    """Shade a field that a person must fill in."""
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
 

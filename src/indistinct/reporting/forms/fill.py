@@ -146,15 +146,15 @@ class _Filler:
 
     def at(self, *path: str) -> Any:
         """Return a figure of the report, None if it is missing."""
-        found: Any = self.report.content.documents
+        value: Any = self.report.content.documents
         for key in path:
-            if isinstance(found, Mapping):
-                found = found.get(key)
-            elif isinstance(found, Sequence) and not isinstance(found, str) and key.isdigit() and int(key) < len(found):
-                found = found[int(key)]
+            if isinstance(value, Mapping):
+                value = value.get(key)
+            elif isinstance(value, Sequence) and not isinstance(value, str) and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
             else:
                 return None
-        return found
+        return value
 
     def _product(self, field: DeclaredField) -> FilledField:
         """Return the risk times the probability of an attempt, where both are known."""
@@ -168,6 +168,7 @@ class _Filler:
 
 
 def _models(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of privacy models."""
     rows = [
         (
             str(each.get("model")),
@@ -182,6 +183,7 @@ def _models(filler: _Filler, field: DeclaredField) -> FilledTable:
 
 
 def _columns(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of columns and what was done to them."""
     rows = [
         (name, str(each.get("role")), str(each.get("transformation")), each.get("reason") or "")
         for name, each in (filler.at("columns") or {}).items()
@@ -217,6 +219,7 @@ def technique_of(done: str) -> str:
 
 
 def _techniques(filler: _Filler, field: DeclaredField) -> FilledTable:
+    """Return the table of techniques by column."""
     rows = []
     for name, each in (filler.at("columns") or {}).items():
         done = str(each.get("transformation"))

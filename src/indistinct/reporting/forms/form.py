@@ -116,8 +116,8 @@ class FilledTable:
     @property
     def open_cells(self) -> int:
         """Number of cells that a person has to fill in."""
-        places = [index for index, name in enumerate(self.headings) if name in self.open_columns]
-        return sum(not row[index] for row in self.rows for index in places)
+        positions = [index for index, name in enumerate(self.headings) if name in self.open_columns]
+        return sum(not row[index] for row in self.rows for index in positions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def page_of(form: FormContent) -> str:
 
 
 def opening_words(form: FormContent) -> str:
-    """Return how much a person has to write, and what the figures are."""
+    """Return how many fields a person must write, and the version that made the figures."""
     return (
         f"{plural(form.open_fields, 'field')} of this form must be written by a person; they are marked. All figures "
         f"were made by indistinct {indistinct.__version__} on {form.made} ({form.edition} edition)."
@@ -63,6 +63,7 @@ def _field(part: FilledField) -> str:
 
 
 def _table(part: FilledTable) -> str:
+    """Return a table of a form as HTML."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in part.headings)
     rows = []
     for row in part.rows:

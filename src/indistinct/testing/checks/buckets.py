@@ -83,10 +83,10 @@ def check_diversity(case: Case, *, publish: Publish = publish_case) -> None:
 def check_preserved(case: Case, *, publish: Publish = publish_case) -> None:
     """Every slice shows the rows of the original, no more and no less, whatever bucket they are in."""
     release, buckets = _publish_buckets(case, publish)
-    shown = _read(case, release, buckets)
+    release_read = _read(case, release, buckets)
     rows = case.rows if buckets.form != "multiset" else [{**row, **_as_text(case, row)} for row in case.rows]
-    for place, names in enumerate(shown.slices):
-        published = Counter(tuple(e[name] for name in names) for bucket in shown.buckets for e in bucket[place])
+    for index, names in enumerate(release_read.slices):
+        published = Counter(tuple(e[name] for name in names) for bucket in release_read.buckets for e in bucket[index])
         expect(published == Counter(project_rows(rows, names)), f"the column of {', '.join(names)} changed")
 
 
@@ -115,10 +115,10 @@ def check_bucket_certificate(case: Case, *, publish: Publish = publish_case) -> 
     """The certificate counts rows and buckets, names form and slices, and holds no data value."""
     release, buckets = _publish_buckets(case, publish)
     certificate = release.certificate
-    shown = _read(case, release, buckets)
+    release_read = _read(case, release, buckets)
     expect(certificate.holds, "the certificate says that the promise is broken")
     expect(certificate.rows == case.table.num_rows, "the certificate miscounts rows")
-    expect(certificate.classes == len(shown.buckets), "the certificate miscounts buckets")
+    expect(certificate.classes == len(release_read.buckets), "the certificate miscounts buckets")
     expect(certificate.columns == buckets.slices and certificate.form == buckets.form, "it hides the form")
     text = certificate.to_text().replace(case.model.spec(), "")
     telling = {value for row in case.rows for value in row.values() if isinstance(value, str) and len(value) > 3}
@@ -148,7 +148,7 @@ def check_bucket_infeasible(case: Case, *, publish: Publish = publish_case) -> N
 
 
 def check_bucket_row_order(case: Case, *, publish: Publish = publish_case) -> None:
-    """The buckets do not depend on the order of the original rows, as far as nothing is drawn."""
+    """The buckets do not depend on the order of the original rows, if nothing is drawn at random."""
     first, second = (_contents(each, publish) for each in (case, turn_rows(case)))
     expect(first == second, "the buckets depend on the order of the original rows")
 
@@ -194,6 +194,7 @@ def _publish_buckets(case: Case, publish: Publish) -> tuple[Release, Structure]:
 
 
 def _read(case: Case, release: Release, buckets: Structure) -> Shown:
+    """Read the buckets of a release by a slow reference."""
     rows, sensitive = release.table.to_pylist(), list(case.schema.sensitive)
     if buckets.multisets:
         return read_multisets(rows, sensitive=sensitive)
@@ -205,10 +206,10 @@ def _read(case: Case, release: Release, buckets: Structure) -> Shown:
 def _contents(case: Case, publish: Publish) -> Counter[Any]:
     """Return the buckets of a release by what they hold, slice by slice."""
     release, buckets = _publish_buckets(case, lambda given: publish(given, seed=7))
-    shown = _read(case, release, buckets)
+    release_read = _read(case, release, buckets)
     return Counter(
         tuple(tuple(sorted(repr(tuple(entry.values())) for entry in entries)) for entries in bucket)
-        for bucket in shown.buckets
+        for bucket in release_read.buckets
     )
 
 
@@ -231,6 +232,8 @@ def edge_without_values(algorithm: Algorithm, *, publish: Publish = publish_case
 
 
 def _edge_of(column: Any) -> Callable[..., None]:
+    """Return a check of bucket algorithms on a column with edge values."""
+
     def edge(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
         case = _edge_case(column, algorithm)
         release = publish(case)

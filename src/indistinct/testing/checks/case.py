@@ -168,6 +168,7 @@ def project_rows(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[Any,
 
 
 def _rename_columns(model: Model, names: Mapping[str, str]) -> Model:
+    """Rename the columns of a model."""
     changes: dict[str, Any] = {}
     for spec in fields(model):  # type: ignore[arg-type]
         match getattr(model, spec.name):

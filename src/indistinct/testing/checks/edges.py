@@ -103,7 +103,7 @@ def edge_huge_numbers(algorithm: Algorithm, *, publish: Publish = publish_case) 
 def edge_many_columns(algorithm: Algorithm, *, publish: Publish = publish_case) -> None:
     """Twenty quasi-identifiers with more combinations than 64 bits can number; a lattice of them has no end."""
     width = 6 if algorithm.traits.hierarchies else 20
-    columns = {f"c{place}": [(row * (place + 3)) % 23 for row in range(40)] for place in range(width)}
+    columns = {f"c{index}": [(row * (index + 3)) % 23 for row in range(40)] for index in range(width)}
     _sizes(_case(columns, algorithm, k=5), publish)
 
 
@@ -133,6 +133,7 @@ EDGES: Mapping[str, Edge] = MappingProxyType(
 def _case(
     columns: Mapping[str, Any], algorithm: Algorithm, *, k: int, hierarchies: Mapping[str, Hierarchy] | None = None
 ) -> Case:
+    """Return a case with the given columns as quasi-identifiers."""
     rows = len(next(iter(columns.values())))
     table = pa.table({**columns, "key": list(range(rows))})
     chosen = complete_hierarchies(hierarchies or {}, columns, algorithm=algorithm)

@@ -146,11 +146,11 @@ def examples(algorithm: Algorithm | str, model: Model | str, *, judge: Judge | N
 
 
 def population_of(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return a population that contains a table: its rows two to four times, and with values put together anew."""
+    """Return a population that contains a table: its rows two to four times, and new combinations of values."""
     rows = list(range(table.num_rows))
     anew = table
-    for place, name in enumerate(schema.quasi):
-        shift = 3 * place + 1
+    for index, name in enumerate(schema.quasi):
+        shift = 3 * index + 1
         anew = anew.set_column(
             anew.column_names.index(name), name, table[name].take(pa.array(rows[shift:] + rows[:shift]))
         )
@@ -163,7 +163,7 @@ def forms_of(name: str) -> tuple[str, ...]:
 
 
 def models_for(algorithm: Algorithm) -> tuple[str, ...]:
-    """Return the models that an algorithm is tried with, as far as it searches for them.
+    """Return the models that an algorithm is tested with.
 
     All algorithms meet models that most searches treat alike: those that judge each class by the table alone, and are
     monotone. Of the others each algorithm meets every second one, and its neighbour in the registry those between.
@@ -216,12 +216,13 @@ def tables() -> Mapping[str, tuple[pa.Table, Schema, Mapping[str, Hierarchy]]]:
 def _table(
     quasi: Mapping[str, Any], hierarchies: Mapping[str, Hierarchy]
 ) -> tuple[pa.Table, Schema, dict[str, Hierarchy]]:
+    """Return a table with the given quasi-identifiers and awkward other values."""
     dice = random.Random(21)  # noqa: S311
     diseases = ["influenza", "HIV/AIDS", "gastritis", "ulcer, peptic", "Köpfchenweh", None]
     columns = {
-        "name": [f"person {place // 2} 人" for place in range(ROWS)],
+        "name": [f"person {index // 2} 人" for index in range(ROWS)],
         **quasi,
-        "disease": [diseases[place % 6] if place < 6 else dice.choice(diseases) for place in range(ROWS)],
+        "disease": [diseases[index % 6] if index < 6 else dice.choice(diseases) for index in range(ROWS)],
         "note": [dice.choice(["first", "sec\nond", '"third"', None]) for _ in range(ROWS)],
         "key": dice.sample(range(1000, 9999), ROWS),
     }

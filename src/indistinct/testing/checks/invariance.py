@@ -30,8 +30,8 @@ from indistinct.testing.checks.shown import published_rows
 def check_row_order(case: Case, *, publish: Publish = publish_case) -> None:
     """Rows in another order give the same release."""
     wanted = _count_decided_rows(case, publish(case))
-    places = range(case.table.num_rows)
-    shuffled = random.Random(1).sample(places, len(places))  # noqa: S311
+    positions = range(case.table.num_rows)
+    shuffled = random.Random(1).sample(positions, len(positions))  # noqa: S311
     for other in (turn_rows(case), replace(case, table=case.table.take(pa.array(shuffled)))):
         expect(_count_decided_rows(other, publish(other)) == wanted, "the release depends on the order of the rows")
 
@@ -47,7 +47,7 @@ def check_column_order(case: Case, *, publish: Publish = publish_case) -> None:
 
 def check_names(case: Case, *, publish: Publish = publish_case) -> None:
     """Other column names give the same release."""
-    names = {name: f"{place}. größe “{name[::-1]}”" for place, name in enumerate(case.table.column_names)}
+    names = {name: f"{index}. größe “{name[::-1]}”" for index, name in enumerate(case.table.column_names)}
     schema = Schema(
         **{
             role: [names[name] for name in getattr(case.schema, role)]
@@ -64,9 +64,9 @@ def check_names(case: Case, *, publish: Publish = publish_case) -> None:
         population=None if case.population is None else _rename_table(case.population, names),
     )
     mine, theirs = publish(case), publish(other)
-    places = _places(case, mine)
+    positions = _places(case, mine)
     expect(
-        Counter(_at(published_rows(mine), places)) == Counter(_at(published_rows(theirs), places)),
+        Counter(_at(published_rows(mine), positions)) == Counter(_at(published_rows(theirs), positions)),
         "the release depends on the names of the columns",
     )
 
@@ -94,8 +94,8 @@ def _vectors(release: Release) -> Counter[tuple[Any, ...]]:
 
 
 def _count_decided_rows(case: Case, release: Release) -> Counter[tuple[Any, ...]]:
-    """Return the published rows, as far as the algorithm decides them."""
-    names = sorted(release.table.column_names[place] for place in _places(case, release))
+    """Count the published rows, without columns that are drawn at random."""
+    names = sorted(release.table.column_names[index] for index in _places(case, release))
     return Counter(project_rows(release.table.to_pylist(), names))
 
 
@@ -109,8 +109,8 @@ def _places(case: Case, release: Release) -> list[int]:
     if not case.algorithm.traits.splits:
         return list(range(len(names)))
     decided = {*release.schema.quasi, *(name for key in case.model.keys for name in key)}
-    return [place for place, name in enumerate(names) if name in decided]
+    return [index for index, name in enumerate(names) if name in decided]
 
 
-def _at(rows: list[tuple[Any, ...]], places: list[int]) -> list[tuple[Any, ...]]:
-    return [tuple(row[place] for place in places) for row in rows]
+def _at(rows: list[tuple[Any, ...]], indices: list[int]) -> list[tuple[Any, ...]]:
+    return [tuple(row[index] for index in indices) for row in rows]

@@ -33,8 +33,8 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
     expect(release.table.num_rows, "the release is empty")
     hidden = case.schema.identifiers
     rows = [
-        {**shown, **{name: original[name] for name in hidden}}
-        for shown, original in zip(release.table.to_pylist(), case.originals(release), strict=True)
+        {**row, **{name: original[name] for name in hidden}}
+        for row, original in zip(release.table.to_pylist(), case.originals(release), strict=True)
     ]
     if case.judge is not None:
         classes = groups_of(rows, release.schema.quasi)
@@ -53,12 +53,12 @@ def check_model_holds(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def _published_population(case: Case, release: Release) -> list[Row] | None:
-    """Return what the recoding publishes of each person of the population; None for suppressed people."""
+    """Return the row that the recoding publishes for each person of the population; {} for suppressed people."""
     if case.population is None:
         return None
     everybody = KAnonymity(1)
-    shown = apply(release.recoding, case.population, model=everybody, hierarchies=case.hierarchies, suppression=1.0)
-    rows = list(shown.table.to_pylist())
+    published = apply(release.recoding, case.population, model=everybody, hierarchies=case.hierarchies, suppression=1.0)
+    rows = list(published.table.to_pylist())
     return [*rows, *({} for _ in range(case.population.num_rows - len(rows)))]
 
 
@@ -108,15 +108,15 @@ def check_suppression(case: Case, *, publish: Publish = publish_case) -> None:
 def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
     """What the algorithm declares about itself holds on this case."""
     traits, release = case.algorithm.traits, publish(case)
-    shown, originals = release.table.to_pylist(), case.originals(release)
+    rows, originals = release.table.to_pylist(), case.originals(release)
     if not traits.splits:
         before = project_rows(originals, case.schema.quasi)
-        after = project_rows(shown, release.schema.quasi)
+        after = project_rows(rows, release.schema.quasi)
         expect(len(set(zip(before, after, strict=True))) == len(set(before)), "equal vectors are published differently")
     if not traits.local:
         outputs = {column.column: [name for name, _ in column.outputs] for column in release.assignment.columns}
         for name in case.schema.quasi:
-            before, after = project_rows(originals, [name]), project_rows(shown, outputs[name])
+            before, after = project_rows(originals, [name]), project_rows(rows, outputs[name])
             expect(len(set(zip(before, after, strict=True))) == len(set(before)), f"equal values of {name!r} differ")
     if traits.reusable:
         again = apply(
@@ -129,6 +129,7 @@ def check_traits(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def _refuses_other_tables(case: Case, publish: Publish) -> None:
+    """Raise if a recoding of rows can be applied to another table."""
     twice = pa.concat_tables([case.table, case.table])
     try:
         apply(publish(case).recoding, twice, model=case.model, hierarchies=case.hierarchies, population=case.population)

@@ -50,12 +50,12 @@ def stands_for(
     return _within(shown.removesuffix(f" or {MISSING}"), original, order)
 
 
-def members(shown: str) -> list[tuple[str, bool]]:
+def members(text: str) -> list[tuple[str, bool]]:
     """Return the members of a published set, each with whether it was quoted."""
-    found = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', shown[1:-1])
+    matches = re.finditer(r'\s*(?:"((?:[^"]|"")*)"|([^,"]+))(?:,|$)', text[1:-1])
     return [
         (quoted.replace('""', '"'), True) if quoted is not None else (plain.strip(), False)
-        for quoted, plain in (match.groups() for match in found)
+        for quoted, plain in (match.groups() for match in matches)
     ]
 
 
@@ -73,6 +73,7 @@ def _among(text: str, shown: str) -> bool:
 
 
 def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
+    """Return whether a value is within a published range."""
     if text == spell_value(original):
         return True
     if not (text.startswith("[") and text.endswith(("]", ")"))):
@@ -93,7 +94,7 @@ def _within(text: str, original: Any, order: Sequence[Any] | None) -> bool:
 
 
 def _between_texts(text: str, original: str) -> bool:
-    """Return whether a text lies between two others by code points; ends may be quoted."""
+    """Return whether a text is between two others by code points; ends may be quoted."""
     end = r'"(?:[^"]|"")*"|[^"]*?'
     written = re.fullmatch(rf"\[({end}) \.\. ({end})\]", text, re.DOTALL)
     if written is None:

@@ -20,16 +20,16 @@ def check_columns(case: Case, *, publish: Publish = publish_case) -> None:
     release = publish(case)
     outputs = {column.column: [name for name, _ in column.outputs] for column in release.assignment.columns}
     wanted = [
-        shown
+        output
         for name in case.table.column_names
         if name not in case.schema.identifiers
-        for shown in outputs.get(name, [name])
+        for output in outputs.get(name, [name])
     ]
     expect(release.table.column_names == wanted, f"published {release.table.column_names}, wanted {wanted}")
-    for name, shown in outputs.items():
+    for name, output in outputs.items():
         numeric = case.algorithm.numeric_forms.of(name)
         allowed = _allowed_outputs(name, numeric)
-        expect(set(shown) <= allowed, f"{name} is published as {shown}, which {numeric} does not declare")
+        expect(set(output) <= allowed, f"{name} is published as {output}, which {numeric} does not declare")
     named = (*release.schema.quasi, *release.schema.sensitive, *release.schema.insensitive)
     expect(sorted(named) == sorted(wanted), "the release's schema does not name its columns")
 
@@ -64,7 +64,7 @@ def check_order(case: Case, *, publish: Publish = publish_case) -> None:
 
 
 def check_shuffling(case: Case, *, publish: Publish = publish_case) -> None:
-    """In a class of all rows, the rows are shuffled anew each time: their order reveals nothing of the original's."""
+    """In a class of all rows, each release shuffles the rows again: their order reveals nothing."""
     first, second = (
         publish(replace(case, model=KAnonymity(case.table.num_rows))).table[case.key].to_pylist() for _ in range(2)
     )
@@ -108,9 +108,9 @@ def check_certificate(case: Case, *, publish: Publish = publish_case) -> None:
 def check_rows_match_recoding(case: Case, *, publish: Publish = publish_case) -> None:
     """The classes that metrics see are those that can be counted on the published rows."""
     release = publish(case)
-    shown = Counter(project_rows(release.table.to_pylist(), release.schema.quasi))
+    published_rows = Counter(project_rows(release.table.to_pylist(), release.schema.quasi))
     sizes = sorted(release.assignment.classes.sizes.tolist())
-    expect(sizes == sorted(shown.values()), "the recoding's classes are not those of the published rows")
+    expect(sizes == sorted(published_rows.values()), "the recoding's classes are not those of the published rows")
 
 
 def _runs(release: Release) -> list[tuple[Any, ...]]:
@@ -120,6 +120,7 @@ def _runs(release: Release) -> list[tuple[Any, ...]]:
 
 
 def _allowed_outputs(name: str, numeric: str) -> set[str]:
+    """Return the columns that a numeric form may publish."""
     match numeric:
         case "bounds":
             return {name, f"{name}_min", f"{name}_max", f"{name}_missing"}

@@ -30,9 +30,9 @@ def check_other_columns(case: Case, *, publish: Publish = publish_case) -> None:
     release = publish(case)
     others = [*case.schema.sensitive, *case.schema.insensitive]
     known = Counter(project_rows(case.rows, others))
-    shown = Counter(project_rows(release.table.to_pylist(), others))
-    expect(not shown - known, "a published row has sensitive or insensitive values that no original row has")
-    expect(shown == known or release.certificate.suppressed_rows, "rows are missing without a warning")
+    published_rows = Counter(project_rows(release.table.to_pylist(), others))
+    expect(not published_rows - known, "a published row has sensitive or insensitive values that no original row has")
+    expect(published_rows == known or release.certificate.suppressed_rows, "rows are missing without a warning")
     for name in others:
         expect(_plain(release.table[name].type) == _plain(case.table[name].type), f"the type of {name!r} changed")
 
@@ -40,14 +40,14 @@ def check_other_columns(case: Case, *, publish: Publish = publish_case) -> None:
 def check_values_cover(case: Case, *, publish: Publish = publish_case) -> None:
     """Every published quasi-identifier value is true of the original one."""
     release = publish(case)
-    shown, originals = release.table.to_pylist(), case.originals(release)
+    rows, originals = release.table.to_pylist(), case.originals(release)
     for column in release.assignment.columns:
         names = [name for name, _ in column.outputs]
         if _is_mean(case, column):
-            _check_means(shown, originals, column)
+            _check_means(rows, originals, column)
             continue
         true_of = _between if names[0] == f"{column.column}_min" else _reader(case, column.column, release.recoding)
-        for after, before in zip(shown, originals, strict=True):
+        for after, before in zip(rows, originals, strict=True):
             values = [after[name] for name in names]
             expect(true_of(values, before[column.column]), f"a published value of {column.column!r} is not true")
 
@@ -63,8 +63,8 @@ def check_unseen_value(case: Case, *, publish: Publish = publish_case) -> None:
     for name in case.schema.quasi:
         strange = _stranger(case.table[name])
         row = case.table.slice(0, 1)
-        place = row.column_names.index(name)
-        row = row.set_column(place, row.schema.field(name), pa.array([strange], row.schema.field(name).type))
+        index = row.column_names.index(name)
+        row = row.set_column(index, row.schema.field(name), pa.array([strange], row.schema.field(name).type))
         larger = replace(case, table=pa.concat_tables([case.table, row]))
         try:
             again = apply(release.recoding, larger.table, model=KAnonymity(1), hierarchies=case.hierarchies)
@@ -80,8 +80,8 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
     (column,) = [column for column in again.assignment.columns if column.column == name]
     outputs = [output for output, _ in column.outputs]
     raw = recoding.level_of(name) == 0
-    shown = {spell_value(value) for output in outputs for value in again.table[output].to_pylist()}
-    expect(raw or strange is None or spell_value(strange) not in shown, f"an unknown value of {name!r} was published")
+    texts = {spell_value(value) for output in outputs for value in again.table[output].to_pylist()}
+    expect(raw or strange is None or spell_value(strange) not in texts, f"an unknown value of {name!r} was published")
     key = case.rows[-1][case.key]
     rows = [row for row in again.table.to_pylist() if row[case.key] == key]
     if len(rows) < 2 or _is_mean(case, column):
@@ -92,7 +92,7 @@ def _check_covered(case: Case, again: Release, recoding: Recoding, name: str, st
 
 
 def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], Any], bool]:
-    """Return how the first published column of a quasi-identifier is read.
+    """Return the function that compares the first published column of a quasi-identifier with an original.
 
     A node of the lattice shows the levels of hierarchies, whichever algorithm chose it.
     """
@@ -111,7 +111,7 @@ def _reader(case: Case, name: str, recoding: Recoding) -> Callable[[list[Any], A
 
 
 def _between(values: list[Any], original: Any) -> bool:
-    """Return whether a value lies between two published bounds, or may be missing where it is."""
+    """Return whether a value is between two published bounds, or missing where that is allowed."""
     low, high, *may_be_missing = values
     if original is None:
         return bool(may_be_missing and may_be_missing[0])
@@ -139,12 +139,12 @@ def _numeric(column: PublishedColumn) -> bool:
     return pa.types.is_floating(kind) or pa.types.is_date(kind)
 
 
-def _check_means(shown: list[Row], originals: list[Row], column: PublishedColumn) -> None:
+def _check_means(rows: list[Row], originals: list[Row], column: PublishedColumn) -> None:
     """A published mean is the mean of the rows that show it."""
     names = [name for name, _ in column.outputs]
     groups: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     means: dict[tuple[Any, ...], Any] = {}
-    for after, before in zip(shown, originals, strict=True):
+    for after, before in zip(rows, originals, strict=True):
         key = tuple(after[name] for name in names)
         means[key] = after[names[0]]
         if before[column.column] is not None:

@@ -23,7 +23,7 @@ IMPORTING, LOADED = threading.Lock(), dict[str, Any]()
 
 
 def _drawn_by(module: str) -> Callable[[Screen], Awaitable[None]]:
-    """Return what draws a step: the function `draw` of a module here, which is imported when it is needed.
+    """Return a function that draws a step; its module is imported on first use.
 
     A job on several tables has modules of its own.
     """
@@ -81,7 +81,7 @@ STEPS = tuple(
 
 
 def register() -> None:
-    """Tell the framework where each step is."""
+    """Register the page of each step."""
     for step in STEPS:
         _register(step)
 

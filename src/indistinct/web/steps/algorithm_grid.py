@@ -8,7 +8,7 @@ from indistinct.algorithms.registry import parse_algorithm
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
 from indistinct.models.k_anonymity import sizes_asked, with_size
-from indistinct.spelling import spell
+from indistinct.text_form import spell
 from indistinct.web import parts
 from indistinct.web.following import take_change
 from indistinct.web.frame import Screen
@@ -38,7 +38,7 @@ MAX_POINTS = 30
 
 
 async def draw_grid(screen: Screen) -> None:
-    """Draw what to compare and, once it was compared, what came of it."""
+    """Draw the choice of algorithms and sizes, and the results of a comparison."""
     session = screen.session
     parts.say(
         "Each algorithm makes a release for each k. It is measured and thrown away: only figures stay. On a large "
@@ -60,7 +60,7 @@ async def draw_grid(screen: Screen) -> None:
         hint="Several, with commas between them: 2, 5, 10. Whatever else was asked for stays.",
     )
     with parts.tag("div", classes="actions"):
-        found: AlgorithmGrid | None = session.result(COMPARED)
+        grid: AlgorithmGrid | None = session.result(COMPARED)
         screen.button(
             "Compare",
             lambda: begin_comparing(screen),
@@ -68,8 +68,8 @@ async def draw_grid(screen: Screen) -> None:
             disabled=screen.cannot_begin(SIZES),
             at=SIZES,
         )
-    if found is not None:
-        _draw_found(screen, found)
+    if grid is not None:
+        _draw_found(screen, grid)
 
 
 def offer_algorithms(policy: Policy) -> dict[str, str]:
@@ -95,12 +95,14 @@ def begin_sizes(policy: Policy) -> str:
 
 
 def chosen_algorithms(screen: Screen) -> tuple[str, ...]:
-    """Return the algorithms that are ticked, in the order in which they are offered."""
+    """Return the ticked algorithms, in the order of the list."""
     chosen = screen.choices.get(TICKED, BEGIN_WITH)
     return tuple(spec for spec in offer_algorithms(screen.policy) if spec in chosen)
 
 
 def _ticking(screen: Screen, spec: str) -> Callable[[Any], None]:
+    """Return the handler of an algorithm's checkbox."""
+
     def tick(value: Any) -> None:
         others = [each for each in chosen_algorithms(screen) if each != spec]
         screen.choices[TICKED] = [*others, spec] if value else others
@@ -114,10 +116,10 @@ def sizes_of(text: str) -> tuple[int, ...]:
     >>> sizes_of("10, 2 5")
     (2, 5, 10)
     """
-    found = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
-    if not found:
+    sizes = {parse_whole(each, what="k") for each in text.replace(",", " ").replace(";", " ").split()}
+    if not sizes:
         raise TaskError("name at least one k", hint="for example 2, 5, 10")
-    return tuple(sorted(found))
+    return tuple(sorted(sizes))
 
 
 def _set_sizes(screen: Screen, text: str) -> None:
@@ -137,26 +139,27 @@ def begin_comparing(screen: Screen) -> None:
             hint=f"compare at most {MAX_POINTS} at once",
         )
 
-    def then(found: AlgorithmGrid) -> None:
-        session.keep(COMPARED, found, rests_on=grid_job(policy))
+    def then(grid: AlgorithmGrid) -> None:
+        session.keep(COMPARED, grid, rests_on=grid_job(policy))
 
     session.begin("Comparing algorithms", compare_grid, policy, algorithms, sizes, then=then, action=SIZES)
 
 
 def grid_job(policy: Policy) -> Policy | None:
-    """Return what a comparison rests on: a job, whatever its k and however it is searched."""
+    """Return the part of a policy that a comparison depends on: without k and the algorithm."""
     return explored_job(replace(policy, models=with_size(policy.models, 2), metrics=()))
 
 
-def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
+def _draw_found(screen: Screen, grid: AlgorithmGrid) -> None:
+    """Draw the results of the comparison as a table."""
     fresh = screen.session.is_fresh(COMPARED, grid_job(screen.policy))
     if not fresh:
         parts.notice("The job was changed since: these figures are those of before.", kind="warning")
-    trials = plain_trials(found)
-    metrics = list(found.comparison.metrics)
+    trials = plain_trials(grid)
+    metrics = list(grid.comparison.metrics)
     counts = ("k", "suppressed", "classes", "smallest", "highest risk", *map(Own, metrics), "seconds")
     rows: list[list[Entry]] = []
-    for place, trial in enumerate(trials):
+    for index, trial in enumerate(trials):
         done = trial["state"] == "done"
         rows.append(
             [
@@ -168,7 +171,7 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
                 f"{trial['seconds']:.1f}",
                 Pick(
                     "Choose",
-                    str(place),
+                    str(index),
                     f"Choose {trial['algorithm']} with k = {trial['k']}",
                     not fresh or screen.cannot_begin(),
                 )
@@ -176,20 +179,20 @@ def _draw_found(screen: Screen, found: AlgorithmGrid) -> None:
                 else f"{trial['state']}: {trial['reason']}",
             ]
         )
-    best = [place for place, trial in enumerate(trials) if trial["best"]]
+    best = [index for index, trial in enumerate(trials) if trial["best"]]
     markup = table_html("What each would give", ("algorithm", *counts, "choose"), rows, right=counts, marked=best)
     with parts.tag("section", id="grid", tabindex="-1", aria_label="What algorithms would give"):
-        pickable(markup, screen.on(lambda place: choose(screen, found, int(place)), at="grid"), name="grid-table")
+        pickable(markup, screen.on(lambda place: choose(screen, grid, int(place)), at="grid"), name="grid-table")
         screen.problem("grid")
         parts.say(f"Marked: no other one is better in both {metrics[0]} and highest risk.", kind="hint")
         for name in ("sweep", "risk-and-utility"):
-            if name in found.pictures:
-                parts.picture(found.pictures[name])
+            if name in grid.pictures:
+                parts.picture(grid.pictures[name])
 
 
-def choose(screen: Screen, found: AlgorithmGrid, place: int) -> None:
+def choose(screen: Screen, grid: AlgorithmGrid, index: int) -> None:
     """Take an algorithm and a k for the job, and publish by them."""
-    trial, policy = plain_trials(found)[place], screen.policy
+    trial, policy = plain_trials(grid)[index], screen.policy
     if trial["state"] != "done" or not screen.session.is_fresh(COMPARED, grid_job(policy)):
         raise TaskError("this was compared for another job", hint="compare again")
     models = with_size(policy.models, trial["k"])

@@ -43,7 +43,7 @@ class SuggestedAnalysis:
 
 
 def draw_analyses(screen: Screen, made: Any) -> None:
-    """Draw what becomes of the policy's analyses on the release, and what else could be analyzed."""
+    """Draw the results of the policy's analyses on the release, and suggestions for more."""
     policy, session = screen.policy, screen.session
     suggested = suggest_analyses(
         policy, session.result(INSPECTED), linked=structure_of(made["form"], (), ()).whole_rows
@@ -60,14 +60,15 @@ def draw_analyses(screen: Screen, made: Any) -> None:
             _draw_suggestions(screen, suggested)
 
 
-def _draw_found(found: ShownAnalyses | None) -> None:
-    if found is None:
+def _draw_found(analyses: ShownAnalyses | None) -> None:
+    """Draw the results of analyses before and after."""
+    if analyses is None:
         parts.say("Not computed yet: it runs in the background, on the table and on the release.", kind="hint")
         return
-    parts.say(found.sentence)
-    if found.picture is not None:
-        parts.picture(found.picture, caption="Estimates with 95 % confidence intervals, before and after.")
-    draw_section(Section("estimates", "All estimates", found.blocks), closed=True)
+    parts.say(analyses.sentence)
+    if analyses.picture is not None:
+        parts.picture(analyses.picture, caption="Estimates with 95 % confidence intervals, before and after.")
+    draw_section(Section("estimates", "All estimates", analyses.blocks), closed=True)
 
 
 def _draw_asked(screen: Screen) -> None:
@@ -86,6 +87,7 @@ def _draw_asked(screen: Screen) -> None:
 
 
 def _draw_suggestions(screen: Screen, suggested: Sequence[SuggestedAnalysis]) -> None:
+    """Draw the suggested analyses with buttons to add them."""
     parts.say(ALSO if screen.policy.analysis.asks else FIRST_ANALYSIS, kind="hint")
     with parts.tag("ul", id="suggested-analyses"):
         for index, each in enumerate(suggested):
@@ -136,14 +138,14 @@ def suggest_analyses(policy: Policy, looked: Inspected, *, linked: bool) -> list
     about, plan = {each["name"]: each for each in looked["columns"]}, policy.analysis
     quasi = [about[name] for name in policy.schema.quasi if name in about]
     outcomes = [about[name] for name in (*policy.schema.sensitive, *policy.schema.insensitive) if name in about]
-    found: list[SuggestedAnalysis] = []
+    suggestions: list[SuggestedAnalysis] = []
     for outcome in outcomes:
         if not linked or not (regression := _regression(outcome, quasi, plan, looked["rows"])):
-            found += _contingency_table(outcome, quasi)
+            suggestions += _contingency_table(outcome, quasi)
         else:
-            found.append(regression)
+            suggestions.append(regression)
     asked = set(_list_analyses(plan))
-    new = [each for each in found if (each.kind, each.text) not in asked]
+    new = [each for each in suggestions if (each.kind, each.text) not in asked]
     return sorted(new, key=lambda each: QUESTIONS.index(each.kind))[:MAX_SUGGESTIONS]
 
 

@@ -48,8 +48,8 @@ def _release(screen: Screen) -> tuple[Policy, dict[str, Any]] | None:
 
 async def draw_rows(screen: Screen) -> None:
     """Draw rows of the original by class, each next to what its class publishes."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
     order = screen.choices.get(ORDER, "release")
 
@@ -58,22 +58,22 @@ async def draw_rows(screen: Screen) -> None:
 
     screen.choice("Show", ORDERS, order, reorder, name=ORDER)
     first = int(screen.choices.get(FIRST, 0))
-    shown = await screen.session.ask(class_page, *found, by=order, first=first)
-    if shown["of"] and not shown["rows"]:  # there are fewer rows than in the release of before
-        screen.choices[FIRST] = first_of(screen, FIRST, of=shown["of"], step=ROWS)
-        shown = await screen.session.ask(class_page, *found, by=order, first=screen.choices[FIRST])
-    word = "bucket" if shown["buckets"] else "class"
-    least = f"{number(shown['smallest'])} people" if shown["people"] else plural(shown["smallest"], "row")
-    words = (word, "buckets" if shown["buckets"] else "classes")
-    gone = plural(shown["suppressed"], "row")
-    parts.say(f"{plural(shown['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
-    if shown["buckets"]:
+    page = await screen.session.ask(class_page, *release, by=order, first=first)
+    if page["of"] and not page["rows"]:  # there are fewer rows than in the release of before
+        screen.choices[FIRST] = first_of(screen, FIRST, of=page["of"], step=ROWS)
+        page = await screen.session.ask(class_page, *release, by=order, first=screen.choices[FIRST])
+    word = "bucket" if page["buckets"] else "class"
+    least = f"{number(page['smallest'])} people" if page["people"] else plural(page["smallest"], "row")
+    words = (word, "buckets" if page["buckets"] else "classes")
+    gone = plural(page["suppressed"], "row")
+    parts.say(f"{plural(page['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
+    if page["buckets"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
-    if not shown["rows"]:
+    if not page["rows"]:
         parts.say("No row is suppressed.")
         return
-    parts.html(rows_html(shown, word=word), classes="cells")
-    pages(screen, FIRST, of=shown["of"], step=ROWS)
+    parts.html(rows_html(page, word=word), classes="cells")
+    pages(screen, FIRST, of=page["of"], step=ROWS)
 
 
 def rows_html(shown: dict[str, Any], *, word: str) -> str:
@@ -82,9 +82,9 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
     A column that is published under its name has one cell a row, with what becomes of it.
     """
     unit = ["people"] if shown["people"] else []
-    apart = [place for place, name in enumerate(shown["after"]) if name not in shown["before"]]
-    after_of = {name: place for place, name in enumerate(shown["after"]) if name in shown["before"]}
-    names = [*shown["before"], *(f"{shown['after'][place]} " for place in apart)]
+    apart = [position for position, name in enumerate(shown["after"]) if name not in shown["before"]]
+    after_of = {name: position for position, name in enumerate(shown["after"]) if name in shown["before"]}
+    names = [*shown["before"], *(f"{shown['after'][position]} " for position in apart)]
     headings = [word, "rows", *unit, *map(Own, names)]
     rows, marked, shaded, last = [], [], False, None
     for index, row in enumerate(shown["rows"]):
@@ -100,7 +100,7 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         ]
         group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
-        rows.append([group, size, *people, *cells, *(Own(row["after"][place]) for place in apart)])
+        rows.append([group, size, *people, *cells, *(Own(row["after"][position]) for position in apart)])
     caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
     over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
@@ -119,25 +119,25 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
     with parts.tag("div", classes="pictures three", id="most-changed"):
         for name, loss in losses:
             with parts.tag("div", classes="column-picture"):
-                place = parts.tag("div")
+                box = parts.tag("div")
                 parts.tag("p", f"{name} loses {percent(loss)} of its detail.", classes="hint")
-            _fill(screen, place, column_picture, policy, made["files"], name)
+            _fill(screen, box, column_picture, policy, made["files"], name)
     parts.heading("What can still be answered")
-    place = parts.tag("div", id="answerable", aria_live="polite")
-    _fill(screen, place, answerable, policy, made["files"])
+    box = parts.tag("div", id="answerable", aria_live="polite")
+    _fill(screen, box, answerable, policy, made["files"])
     with parts.tag("p"):
         parts.link("See each column, and rows, before and after", "/explore#columns")
 
 
-def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
+def _fill(screen: Screen, element: Element, task: Any, *arguments: Any) -> None:
     """Draw a picture, or sentences, in their place: at once if they were found before, else once they are."""
     _, files, *column = arguments
     about = (task.__name__, str(files["table"]), *column)
     kept: dict[Any, str | list[str]] = screen.choices.setdefault("filled", {})
 
     def show(found: str | list[str] | TaskError) -> None:
-        place.clear()
-        with place:
+        element.clear()
+        with element:
             match found:
                 case TaskError():
                     parts.problem(found)
@@ -147,28 +147,28 @@ def _fill(screen: Screen, place: Element, task: Any, *arguments: Any) -> None:
                     draw_list(found)
 
     async def fill() -> None:
-        found: str | list[str] | TaskError
+        text: str | list[str] | TaskError
         try:
-            found = kept[about] = await screen.session.ask(task, *arguments)
+            text = kept[about] = await screen.session.ask(task, *arguments)
         except TaskError as error:
-            found = error
-        if not place.is_deleted:  # the step may be drawn anew meanwhile
-            show(found)
+            text = error
+        if not element.is_deleted:  # the step may be drawn anew meanwhile
+            show(text)
 
     if about in kept:
         show(kept[about])
         return
-    with place:
+    with element:
         parts.say("drawing …", kind="hint")
     ui.timer(0.01, fill, once=True)
 
 
 def draw_column(screen: Screen) -> None:
     """Draw one column before and after, with a list to choose another one."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
-    policy, files = found
+    policy, files = release
     names = list(policy.schema.published)
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
@@ -178,10 +178,10 @@ def draw_column(screen: Screen) -> None:
 
 def draw_comparison(screen: Screen) -> None:
     """Draw how far all columns and pairs are from the original, if that was computed."""
-    found = _release(screen)
-    if found is None:
+    release = _release(screen)
+    if release is None:
         return
-    policy, files = found
+    policy, files = release
     parts.heading("All columns and pairs", level=3)
     parts.say("How far the release is from the original, and how columns depend on each other before and after.")
     with parts.tag("div", classes="actions"):
@@ -200,15 +200,16 @@ def begin_distances(screen: Screen, policy: Policy, files: dict[str, Any]) -> No
     """Begin to compare all columns and pairs with the original."""
     session = screen.session
 
-    def then(found: dict[str, Any]) -> None:
-        session.keep(DISTANCES, found, rests_on=str(files["table"]))
+    def then(values: dict[str, Any]) -> None:
+        session.keep(DISTANCES, values, rests_on=str(files["table"]))
 
     session.begin("Comparing columns", all_distances, policy, files, then=then)
 
 
-def _draw_distances(found: dict[str, Any]) -> None:
-    if found["picture"] is not None:
-        parts.picture(found["picture"])
+def _draw_distances(values: dict[str, Any]) -> None:
+    """Draw the distances of columns from the original."""
+    if values["picture"] is not None:
+        parts.picture(values["picture"])
     parts.table(
         "How far each column is from the original",
         ("column", "total variation", "moved by"),
@@ -218,7 +219,7 @@ def _draw_distances(found: dict[str, Any]) -> None:
                 percent(each["total_variation"]),
                 "–" if each["wasserstein"] is None else number(each["wasserstein"]),
             )
-            for each in found["columns"]
+            for each in values["columns"]
         ],
         right=("total variation", "moved by"),
     )

@@ -48,7 +48,7 @@ BY_TYPE = {"number": "numbers", "date": "truncate"}
 
 
 def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None:
-    """Draw what may be published of a column with its role; quasi-identifiers are left to the search."""
+    """Draw the masking of a column, or the attribute weight of a quasi-identifier."""
     name = column["name"]
     role = screen.policy.schema.role(name)
     if role in KEPT:
@@ -64,7 +64,7 @@ def draw_publishing(screen: Screen, column: Mapping[str, Any], key: str) -> None
 
 
 def _weight(screen: Screen, name: str, key: str) -> None:
-    """Ask how much a quasi-identifier matters, and say where its levels are bounded."""
+    """Draw the attribute weight of a quasi-identifier, and a link to its level bounds."""
     now = screen.policy.importance.of(name)
 
     def take(value: str) -> None:
@@ -86,7 +86,7 @@ def _weight(screen: Screen, name: str, key: str) -> None:
 
 
 def way_of(transformation: Transformation | None) -> str:
-    """Return the way in which a column is transformed, as the page names it.
+    """Return the kind of masking of a column, as the page names it.
 
     >>> way_of(Transformation(round=10, top=90))
     'numbers'
@@ -96,7 +96,7 @@ def way_of(transformation: Transformation | None) -> str:
 
 
 def ways_for(kind: str, hierarchy: Hierarchy | None) -> dict[str, str]:
-    """Return the ways in which a column of a type can be published.
+    """Return the kinds of masking that are possible for a column type.
 
     >>> list(ways_for("number", None))
     ['', 'numbers', 'clear']
@@ -107,6 +107,7 @@ def ways_for(kind: str, hierarchy: Hierarchy | None) -> dict[str, str]:
 
 
 def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None:
+    """Draw the choice of masking of a column."""
     name, errors, chosen = column["name"], screen.errors, screen.choices.setdefault("ways", {})
     given, hierarchy = screen.policy.transformations.get(name), _hierarchy(screen, column)
     way = chosen.get(name, way_of(given))
@@ -125,11 +126,11 @@ def _transformation(screen: Screen, column: Mapping[str, Any], key: str) -> None
             for option in NUMBERS:
                 _number(screen, column, f"{option}-{key}", option, options)
         case "truncate" | "clear":
-            shown = {word: f"the first day of its {word}" for word in PERIODS} if way == "truncate" else CLEAR
+            choices = {word: f"the first day of its {word}" for word in PERIODS} if way == "truncate" else CLEAR
             value = str(options.get(way)) if way == "truncate" else str(given.clear if given else CLEARED[0])
             name_of = f"{way}-{key}"
             act = screen.on(lambda value: _transform(screen, column, {way: value}), at=name_of)
-            parts.choice("What stays", shown, value, act, name=name_of, error=errors.get(name_of))
+            parts.choice("What stays", choices, value, act, name=name_of, error=errors.get(name_of))
         case "level":
             _number(screen, column, f"level-{key}", "level", options)
     counted = screen.choices.get("counted", {}).get((name, given))
@@ -146,6 +147,8 @@ def _hierarchy(screen: Screen, column: Mapping[str, Any]) -> Hierarchy | None:
 
 
 def _number(screen: Screen, column: Mapping[str, Any], at: str, option: str, options: Mapping[str, Any]) -> None:
+    """Draw the field of a number of masking."""
+
     def act(value: str) -> Any:
         others = {key: each for key, each in options.items() if key != option}
         return _transform(screen, column, others | ({option: parse_number(value, option)} if value.strip() else {}))
@@ -197,6 +200,7 @@ async def _transform(screen: Screen, column: Mapping[str, Any], options: Mapping
 
 
 def _pseudonym(screen: Screen, name: str, key: str) -> None:
+    """Draw the choice between dropping an identifier and publishing pseudonyms."""
     given, chosen = screen.policy.pseudonyms.get(name), screen.choices.setdefault("instead", {})
     now = "" if given is None else "random" if given.random else "key" if given.key is not None else "environment"
     way, at, at_key = chosen.get(name, now), f"pseudonym-{key}", f"key-{key}"

@@ -41,7 +41,7 @@ DOUBT = (
 )
 MEANING = {
     Role.IDENTIFIER: "points at a person: dropped",
-    Role.PERSON: "tells people apart who have several rows: dropped, and people are counted",
+    Role.PERSON: "identifies people who have several rows: dropped, and people are counted",
     Role.QUASI: "others may know it: made coarser until no person can be singled out",
     Role.SENSITIVE: "must not be learned about a person: published unmodified, and protected by a promise",
     Role.INSENSITIVE: "neither: published unmodified",
@@ -52,7 +52,7 @@ CALLED = {Role.QUASI: "quasi-identifier"}
 # What a list of roles shows; it is narrow.
 SHORT = {
     Role.IDENTIFIER: "points at a person",
-    Role.PERSON: "tells people apart",
+    Role.PERSON: "identifies people",
     Role.QUASI: "others may know it",
     Role.SENSITIVE: "must not be learnt",
     Role.INSENSITIVE: "neither",
@@ -69,7 +69,7 @@ def describe_role(role: Role, *, suggested: bool = False) -> str:
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what is to be decided, the columns with their roles, and what they give away together."""
+    """Draw open decisions, the columns with their roles, and the risk of the roles together."""
     looked, policy = screen.session.result(INSPECTED), screen.policy
     names = names_of(looked)
     _summary(screen, looked)
@@ -85,23 +85,23 @@ async def draw(screen: Screen) -> None:
     others = [each for each in looked["columns"] if each not in doubtful]
     ordered, ids = [*doubtful, *others], ids_of(names)
     first = min(screen.choices.get("first", 0), (len(names) - 1) // SHOWN * SHOWN)
-    places: dict[str, Any] = {}
+    boxes: dict[str, Any] = {}
     for title, some in (("Look at these first", doubtful), ("The others" if doubtful else "Columns", others)):
-        shown = [each for each in ordered[first : first + SHOWN] if each in some]
-        if shown:
+        visible = [each for each in ordered[first : first + SHOWN] if each in some]
+        if visible:
             parts.heading(title)
             if some is doubtful:
                 parts.say(DOUBT, kind="hint")
             with parts.tag("div", classes="lines"):
-                for column in shown:
-                    _line(screen, column, ids[column["name"]], looked, places)
+                for column in visible:
+                    _line(screen, column, ids[column["name"]], looked, boxes)
     if len(names) > SHOWN:
         _pages(screen, first, len(names))
     with parts.details("Which columns single people out together", screen.choices, name="together"):
         _combinations(looked, policy)
     with parts.tag("div", classes="actions"):
         _link_to_hierarchies()
-    _draw_pictures(screen, places)
+    _draw_pictures(screen, boxes)
 
 
 def _link_to_hierarchies() -> None:
@@ -120,24 +120,25 @@ def is_doubtful(column: Mapping[str, Any], policy: Policy) -> bool:
 
 
 def ids_of(names: Sequence[str]) -> dict[str, str]:
-    """Return what the fields of each column are called in the page: its name without what an id cannot have.
+    """Return a valid, unique element ID for each column.
 
     >>> ids_of(["age", "date of birth", "date-of-birth"])
     {'age': 'age', 'date of birth': 'date-of-birth', 'date-of-birth': 'date-of-birth-2'}
     """
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     taken: set[str] = set()
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         plain = re.sub(r"[^0-9A-Za-z_]+", "-", name).strip("-") or "column"
         key = plain
         while key in taken:
-            key, place = f"{plain}-{place}", place + 1  # noqa: PLW2901 (another column may be called so)
-        found[name] = key
+            key, index = f"{plain}-{index}", index + 1  # noqa: PLW2901 (another column may be called so)
+        ids[name] = key
         taken.add(key)
-    return found
+    return ids
 
 
 def _summary(screen: Screen, looked: Mapping[str, Any]) -> None:
+    """Draw how many roles differ from the suggestions, with a button to accept them."""
     policy = screen.policy
     others = find_differences(policy, looked)
     count = len(looked["columns"])
@@ -173,57 +174,60 @@ def _find(screen: Screen) -> None:
 
 
 def _accept(screen: Screen) -> None:
+    """Give every column its suggested role."""
     session = screen.session
     looked, starter = session.result(INSPECTED), session.result(STARTER)
     screen.change(with_suggestions(screen.policy, looked=looked, starter=starter))
 
 
 def _standing(screen: Screen) -> None:
-    """Draw who can be singled out, at once if it was counted before; else once it is counted."""
+    """Draw the number of uniques, once it is counted."""
     policy = screen.policy
     asked = max(sizes_asked(policy.models), default=USUAL_K)
     counted, quasi = screen.choices.setdefault("standing", {}), policy.schema.quasi
     about = (policy.source, repr(policy.input.reading), tuple(quasi), tuple(policy.schema.person), asked)
-    place = parts.tag("div", classes="counted", aria_live="polite")
+    box = parts.tag("div", classes="counted", aria_live="polite")
 
     def show() -> None:
-        place.clear()
-        with place:
+        box.clear()
+        with box:
             _risk(counted[about], quasi)
 
     async def count() -> None:
         try:
             counted[about] = await screen.session.ask(standing_out, policy, k=asked)
-            if not place.is_deleted:
+            if not box.is_deleted:
                 show()
         except TaskError as error:
-            if not place.is_deleted:
-                place.clear()
-                with place:
+            if not box.is_deleted:
+                box.clear()
+                with box:
                     parts.problem(error)
 
     if about in counted:
         show()
         return
-    with place:
+    with box:
         parts.say("counting …", kind="hint")
     ui.timer(0.01, count, once=True)
 
 
-def _risk(found: UniquenessCounts, quasi: Sequence[str]) -> None:
-    """Draw who can be singled out under the current roles."""
-    share = found.alone / found.members if found.members else 0.0
+def _risk(counts: UniquenessCounts, quasi: Sequence[str]) -> None:
+    """Draw the number of uniques under the current roles."""
+    share = counts.alone / counts.members if counts.members else 0.0
     risk_words = f"An attacker who knows {_together(quasi)} of a person finds "
-    if found.alone:
-        risk_words += f"{percent(share)} of the {found.unit} alone: {number(found.alone)} of {number(found.members)}."
+    if counts.alone:
+        risk_words += (
+            f"{percent(share)} of the {counts.unit} alone: {number(counts.alone)} of {number(counts.members)}."
+        )
     else:
-        risk_words += f"none alone: each shares these values with {found.smallest - 1:,} others or more."
+        risk_words += f"none alone: each shares these values with {counts.smallest - 1:,} others or more."
     with parts.tag("div", classes="standing", id="standing"):
-        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {found.unit} that are unique")
+        parts.tag("meter", min=0, max=1, value=share, aria_label=f"share of {counts.unit} that are unique")
         parts.say(risk_words)
-    few = f"{percent(found.few / found.members if found.members else 0.0)} of the {found.unit}"
+    few = f"{percent(counts.few / counts.members if counts.members else 0.0)} of the {counts.unit}"
     parts.say(
-        f"{few} are in classes of fewer than {found.k}; there are {plural(found.classes, 'class', 'classes')}. "
+        f"{few} are in classes of fewer than {counts.k}; there are {plural(counts.classes, 'class', 'classes')}. "
         "A search makes these columns coarser until this ends.",
         kind="hint",
     )
@@ -236,7 +240,7 @@ def _together(names: Sequence[str]) -> str:
 def _line(
     screen: Screen, column: Mapping[str, Any], key: str, looked: Mapping[str, Any], places: dict[str, Any]
 ) -> None:
-    """Draw a column as one line with its role; opened, it shows all that is known of it."""
+    """Draw a column as one line with its role; opened, it shows the details."""
     name, policy = column["name"], screen.policy
     role, suggested = policy.schema.role(name), Role(column["role"])
     opened = screen.choices.setdefault("unfolded", set())
@@ -292,7 +296,7 @@ def sample_values(column: Mapping[str, Any]) -> str:
 
 
 def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
-    """Return what points at people in the values of a column that is published; nothing where nothing does.
+    """Return a warning if values of a published column look identifying, else an empty text.
 
     >>> names = {"points_at": {"quasi": "", "other": "names of people, most of them frequent ones"}}
     >>> warn_of_values(names, Role.SENSITIVE), warn_of_values(names, Role.IDENTIFIER)
@@ -300,8 +304,8 @@ def warn_of_values(column: Mapping[str, Any], role: Role) -> str:
     """
     if role in (Role.IDENTIFIER, Role.PERSON):
         return ""
-    found: str = column["points_at"]["quasi" if role is Role.QUASI else "other"]
-    return found.partition(",")[0]
+    warning: str = column["points_at"]["quasi" if role is Role.QUASI else "other"]
+    return warning.partition(",")[0]
 
 
 def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, suggested: Role) -> Any:
@@ -309,8 +313,8 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
     name, policy = column["name"], screen.policy
     if column.get("label"):
         parts.say(Own(column["label"]))
-    place = parts.tag("div", classes="column-picture")
-    with place:
+    box = parts.tag("div", classes="column-picture")
+    with box:
         _picture(screen, name)
     meaning = MEANING[role]
     if name in policy.transformations:
@@ -328,15 +332,16 @@ def _column(screen: Screen, column: Mapping[str, Any], key: str, role: Role, sug
                 parts.say(f"and {column['labelled_codes'] - MAX_LISTED:,} more", kind="hint")
     _why(screen, name, key, role is not suggested)
     draw_publishing(screen, column, key)
-    return place
+    return box
 
 
 def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
-    said = screen.policy.reasons.get(name, "")
-    with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(said) or differs):
+    """Draw why the column has its role, and a field for a reason."""
+    reason = screen.policy.reasons.get(name, "")
+    with parts.details("Why this role", screen.choices, name=f"why-{key}", start=bool(reason) or differs):
         screen.field(
             "Reason",
-            said,
+            reason,
             lambda value: screen.change(with_reason(screen.policy, name, value)),
             name=f"reason-{key}",
             about=f"{name}: reason",
@@ -346,11 +351,13 @@ def _why(screen: Screen, name: str, key: str, differs: bool) -> None:
 
 
 def _decide(screen: Screen, name: str, value: str) -> None:
+    """Change the role of a column."""
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     screen.change(with_role(screen.policy, name, Role(value), looked=looked, starter=starter))
 
 
 def _pages(screen: Screen, first: int, count: int) -> None:
+    """Draw the buttons to other columns."""
     last = min(first + SHOWN, count)
     with parts.tag("div", classes="actions"):
         for text, name, to, off in (
@@ -379,8 +386,8 @@ def _pictures_of(screen: Screen) -> dict[str, str]:
     about = (screen.policy.source, screen.policy.input.reading)
     if screen.choices.get("pictures of") != about:
         screen.choices |= {"pictures of": about, "pictures": {}}
-    found: dict[str, str] = screen.choices["pictures"]
-    return found
+    drawn: dict[str, str] = screen.choices["pictures"]
+    return drawn
 
 
 def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
@@ -415,30 +422,32 @@ def _draw_pictures(screen: Screen, places: Mapping[str, Any]) -> None:
 
 def _combinations(looked: Mapping[str, Any], policy: Any) -> None:
     """Draw which few columns together single people out, and what the roles do about it."""
-    found = looked["combinations"]
-    if not found["sets"]:
-        parts.say(f"No {found['size']} columns together single anybody out.")
+    combinations = looked["combinations"]
+    if not combinations["sets"]:
+        parts.say(f"No {combinations['size']} columns together single anybody out.")
         return
     parts.say(
-        f"Sets of up to {found['size']} columns, as the table is; each is needed for some of the {found['unit']}. A "
-        "set is protected when all of its columns are quasi-identifiers, or one of them is dropped."
+        f"Sets of up to {combinations['size']} columns, as the table is; each is needed for some of the "
+        f"{combinations['unit']}. A set is protected when all of its columns are quasi-identifiers, or one of them is "
+        "dropped."
     )
     with (
         parts.tag("div", classes="wide", role="region", tabindex="0", aria_label="Sets of columns"),
         parts.tag("table", id="combinations"),
     ):
-        parts.tag("caption", f"Columns that single out most {found['unit']}")
+        parts.tag("caption", f"Columns that single out most {combinations['unit']}")
         with parts.tag("thead"), parts.tag("tr"):
             for text, kind in (("columns", ""), ("alone", "number"), ("share", "number"), ("", ""), ("the roles", "")):
                 parts.tag("th", text, classes=kind, scope="col")
         with parts.tag("tbody"):
-            for each in sorted(found["sets"], key=lambda each: -each["unique_share"]):
-                _set(each, policy, found["unit"])
-    for note in found["notes"]:
+            for each in sorted(combinations["sets"], key=lambda each: -each["unique_share"]):
+                _set(each, policy, combinations["unit"])
+    for note in combinations["notes"]:
         parts.say(f"{note[:1].upper()}{note[1:]}.", kind="hint")
 
 
 def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
+    """Draw a row of the table of column sets."""
     with parts.tag("tr"):
         parts.tag("th", Own(" + ".join(each["columns"])), scope="row")
         parts.tag("td", number(each["unique"]), classes="number")
@@ -450,7 +459,7 @@ def _set(each: Mapping[str, Any], policy: Any, unit: str) -> None:
 
 
 def protection(columns: Sequence[str], policy: Any) -> tuple[str, str]:
-    """Return what the roles do about a set of columns that singles people out, and whether that is good or not."""
+    """Return how the roles protect a set of unique columns, and whether that is good."""
     schema = policy.schema
     dropped = [name for name in columns if name in schema.hidden]
     if dropped:

@@ -39,12 +39,12 @@ async def draw(screen: Screen) -> None:
     if made is None:
         return
     draw_verdict(screen, made, short=True)
-    found: Solutions | None = screen.session.result(SOLUTIONS)
+    solutions: Solutions | None = screen.session.result(SOLUTIONS)
     fresh = screen.session.is_fresh(SOLUTIONS, key_of_solutions(screen.policy, made))
     with parts.tag("div", classes="beside"):
         with parts.tag("div"):
-            if fresh and found is not None and len(found.solutions) > 1:
-                panel = _draw_solutions(screen, found)
+            if fresh and solutions is not None and len(solutions.solutions) > 1:
+                panel = _draw_solutions(screen, solutions)
             else:
                 panel = None
                 parts.heading(TITLE)
@@ -83,10 +83,10 @@ async def _draw_expert(screen: Screen) -> None:
 # From safer to finer
 
 
-def _draw_solutions(screen: Screen, found: Solutions) -> Callable[[], None]:
+def _draw_solutions(screen: Screen, solutions: Solutions) -> Callable[[], None]:
     """Draw the picture with a slider under it; return what draws the solution that is looked at, which follows them."""
-    of, title = len(found.solutions), TITLE
-    place = place_looked_at(screen.choices, found)
+    of, title = len(solutions.solutions), TITLE
+    position = place_looked_at(screen.choices, solutions)
     parts.heading(title)
     parts.say("Each point is a release that was already found. Move the slider, or pick a point, and look below.",
               kind="hint")  # fmt: skip
@@ -96,51 +96,52 @@ def _draw_solutions(screen: Screen, found: Solutions) -> Callable[[], None]:
         with parts.tag("div", classes="slider"):
             parts.tag("span", "safer", aria_hidden="true")
             # Markup: an element of the framework gets the value of the first drawing back at each update.
-            slider = parts.html(slider_html(found, place, label=title), name="span")
+            slider = parts.html(slider_html(solutions, position, label=title), name="span")
             parts.tag("span", "finer", aria_hidden="true")
 
     def show(at: int, *, picked: bool = True) -> None:
         at = max(0, min(at, of - 1))
-        screen.choices[PLACE] = found, at
+        screen.choices[PLACE] = solutions, at
         if picked and not slider.is_deleted:
             slider.client.run_javascript(MOVE % at)
         for box, draw_it in boxes:
             if not box.is_deleted:
                 box.clear()
                 with box:
-                    draw_it(screen, found, at, show)
+                    draw_it(screen, solutions, at, show)
 
     def draw_panel() -> None:
         boxes.append((parts.tag("div", id="solution", aria_live="polite"), _draw_panel))
-        show(place, picked=False)
+        show(position, picked=False)
 
     slider.on("input", lambda event: show(int(event.args), picked=False), js_handler=MOVED, throttle=0.06)
     return draw_panel
 
 
-def place_looked_at(choices: Mapping[str, Any], found: Solutions) -> int:
+def place_looked_at(choices: Mapping[str, Any], solutions: Solutions) -> int:
     """Return the place of the solution that is looked at; of solutions that are new, that of the published one."""
-    looked, place = choices.get(PLACE, (None, 0))
-    middle = len(found.solutions) // 2
-    return int(place) if looked is found else found.own if found.own is not None else middle
+    looked, position = choices.get(PLACE, (None, 0))
+    middle = len(solutions.solutions) // 2
+    return int(position) if looked is solutions else solutions.own if solutions.own is not None else middle
 
 
-def slider_html(found: Solutions, place: int, *, label: str) -> str:
+def slider_html(solutions: Solutions, index: int, *, label: str) -> str:
     """Return the slider as markup; it says in words which solution it is at, wherever it is moved to."""
-    words = [translate(solution_in_words(each, found.unit)) for each in found.solutions]
+    words = [translate(solution_in_words(each, solutions.unit)) for each in solutions.solutions]
     return (
-        f'<input type="range" id="solution-slider" min="0" max="{len(words) - 1}" value="{place}" '
-        f'aria-label="{escape(translate(label))}" aria-valuetext="{escape(words[place])}" '
+        f'<input type="range" id="solution-slider" min="0" max="{len(words) - 1}" value="{index}" '
+        f'aria-label="{escape(translate(label))}" aria-valuetext="{escape(words[index])}" '
         f'data-words="{escape(json.dumps(words))}">'
     )
 
 
-def _draw_picture(_screen: Screen, found: Solutions, at: int, show: Callable[[int], None]) -> None:
+def _draw_picture(_screen: Screen, solutions: Solutions, at: int, show: Callable[[int], None]) -> None:
+    """Draw the picture of solutions by risk and loss."""
     spots = [
-        Spot(each.risk, each.loss, str(place), solution_in_words(each, found.unit), place == at, each.own)
-        for place, each in enumerate(found.solutions)
+        Spot(each.risk, each.loss, str(index), solution_in_words(each, solutions.unit), index == at, each.own)
+        for index, each in enumerate(solutions.solutions)
     ]
-    picture = draw_front(spots, found.others, cost="detail lost", share=True)
+    picture = draw_front(spots, solutions.others, cost="detail lost", share=True)
 
     def pick(value: str) -> None:
         show(int(value))
@@ -148,16 +149,17 @@ def _draw_picture(_screen: Screen, found: Solutions, at: int, show: Callable[[in
     pickable(picture, pick, name="front", classes="plot")
 
 
-def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int], None]) -> None:
-    chosen, own = found.solutions[at], None if found.own is None else found.solutions[found.own]
+def _draw_panel(screen: Screen, solutions: Solutions, at: int, _show: Callable[[int], None]) -> None:
+    """Draw the chosen solution compared with the release."""
+    chosen, own = solutions.solutions[at], None if solutions.own is None else solutions.solutions[solutions.own]
     with parts.tag("div", classes="card"):
-        parts.tag("p", compare_in_words(chosen, own, found.unit), classes="sentence")
-        warning = _weaker(screen, found, chosen)
+        parts.tag("p", compare_in_words(chosen, own, solutions.unit), classes="sentence")
+        warning = _weaker(screen, solutions, chosen)
         if warning:
             parts.notice(warning, kind="warning")
-        rows = [show_row(one, two) for one, two in zip(found.before, chosen.after, strict=True)]
+        rows = [show_row(one, two) for one, two in zip(solutions.before, chosen.after, strict=True)]
         parts.html(
-            table_html(SOME_ROWS, [Own(each) for each in found.columns], [[*map(fold_set, row)] for row in rows]),
+            table_html(SOME_ROWS, [Own(each) for each in solutions.columns], [[*map(fold_set, row)] for row in rows]),
             classes="cells",
         )
         if not chosen.own:
@@ -170,7 +172,7 @@ def _draw_panel(screen: Screen, found: Solutions, at: int, _show: Callable[[int]
 
 
 def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Return what becomes of a row, cell by cell; one that is left out says so once.
+    """Return the cells of a row before and after; a suppressed row is marked once.
 
     >>> show_row(["88", "male"], ["80-89", "male"]), show_row(["88", "male"], ["suppressed", ""])
     (['88 → 80-89', 'male'], ['88 → suppressed', 'male'])
@@ -179,7 +181,7 @@ def show_row(before: Sequence[str], after: Sequence[str]) -> list[str]:
         return [*after, *[""] * (len(before) - len(after))]
     gone = after[0] == LEFT_OUT and not any(after[1:])
     return [
-        one if gone and place else arrow(one, two) for place, (one, two) in enumerate(zip(before, after, strict=True))
+        one if gone and index else arrow(one, two) for index, (one, two) in enumerate(zip(before, after, strict=True))
     ]
 
 
@@ -191,10 +193,10 @@ def with_solution(policy: Any, solution: ShownSolution) -> Any:
     return replace(policy, models=models, algorithm=parse_algorithm(solution.algorithm))
 
 
-def _weaker(screen: Screen, found: Solutions, chosen: ShownSolution) -> str:
-    """Return what to know of a solution that asks for less than was asked so far."""
+def _weaker(screen: Screen, solutions: Solutions, chosen: ShownSolution) -> str:
+    """Return a warning if a solution guarantees less than was requested."""
     asked = max(sizes_asked(screen.policy.models), default=0)
-    if found.kind != "sizes" or chosen.size >= asked:
+    if solutions.kind != "sizes" or chosen.size >= asked:
         return ""
     profile = screen.policy.about.profile
     by = f", which the profile {profile} asks for" if profile else ""
@@ -202,7 +204,7 @@ def _weaker(screen: Screen, found: Solutions, chosen: ShownSolution) -> str:
 
 
 def solution_in_words(solution: ShownSolution, unit: str) -> str:
-    """Return what a solution is, and what it costs, in a sentence."""
+    """Describe a solution and its cost in a sentence."""
     gone = f"{plural(solution.left_out, 'row')} suppressed" if solution.left_out else ""
     if gone and unit == "people":
         gone = f"{plural(solution.left_out, 'person', 'people')} with suppressed rows"
@@ -222,9 +224,9 @@ def compare_in_words(solution: ShownSolution, own: ShownSolution | None, unit: s
     >>> compare_in_words(two, one, "rows")
     'Classes of at least 20: 20 % of detail lost, highest risk 5 %. Your release loses 10 %, with a risk of 10 %.'
     """
-    said = f"{solution_in_words(solution, unit)}."
+    words = f"{solution_in_words(solution, unit)}."
     if solution.own:
-        return f"Your release. {said}"
+        return f"Your release. {words}"
     if own is None:
-        return said
-    return f"{said} Your release loses {percent(own.loss)}, with a risk of {percent(own.risk)}."
+        return words
+    return f"{words} Your release loses {percent(own.loss)}, with a risk of {percent(own.risk)}."

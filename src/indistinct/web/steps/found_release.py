@@ -30,7 +30,7 @@ def draw_release(made: Made) -> None:
 
 
 def facts_of(made: Made) -> list[tuple[str, str]]:
-    """Return what was published, in words."""
+    """Return the facts about a release in words."""
     unit = "rows" if made["people"] is None else "people"
     facts = [("Found by", title_of_spelled(made["algorithm"])), ("Rows", rows_in_words(made))]
     if made["people"] is not None:
@@ -64,12 +64,12 @@ def rows_in_words(made: Made) -> str:
     >>> rows_in_words({"rows": 90, "original_rows": 100, "suppressed_rows": 10})
     '90 of 100; 10 rows (10 %) are suppressed'
     """
-    shown, of, gone = made["rows"], made["original_rows"], made["suppressed_rows"]
-    said = f"{shown:,} of {of:,}" if of else f"{shown:,}"
+    published, of, gone = made["rows"], made["original_rows"], made["suppressed_rows"]
+    words = f"{published:,} of {of:,}" if of else f"{published:,}"
     if gone is None:
-        return said
+        return words
     share = f" ({percent(gone / of)})" if of and gone else ""
-    return f"{said}; {plural(gone, 'row')}{share} {'is' if gone == 1 else 'are'} suppressed" if gone else said
+    return f"{words}; {plural(gone, 'row')}{share} {'is' if gone == 1 else 'are'} suppressed" if gone else words
 
 
 def people_in_words(made: Made) -> str:
@@ -78,17 +78,18 @@ def people_in_words(made: Made) -> str:
     >>> people_in_words({"people": 7_432, "original_people": 7_486, "suppressed_people": 352})
     '7,432 of 7,486; 54 have no published row, and 298 lost some of their rows'
     """
-    shown, of, touched = made["people"], made["original_people"], made["suppressed_people"]
-    if of is None or of == shown:
+    published, of, touched = made["people"], made["original_people"], made["suppressed_people"]
+    if of is None or of == published:
         some = f"; {touched:,} lost some of their rows" if touched else ""
-        return f"{shown:,}{f' of {of:,}' if of else ''}{some}"
-    gone = of - shown
-    said = f"{shown:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
+        return f"{published:,}{f' of {of:,}' if of else ''}{some}"
+    gone = of - published
+    words = f"{published:,} of {of:,}; {gone:,} {'has' if gone == 1 else 'have'} no published row"
     left = max((touched or 0) - gone, 0)
-    return f"{said}, and {left:,} lost some of their rows" if left else said
+    return f"{words}, and {left:,} lost some of their rows" if left else words
 
 
 def _verdicts(made: Made) -> None:
+    """Draw the required and achieved guarantees."""
     broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
@@ -109,6 +110,7 @@ def _verdicts(made: Made) -> None:
 
 
 def _losses(made: Made) -> None:
+    """Draw the information loss by column."""
     if not made["column_losses"]:
         parts.say("Values are published unmodified; what is lost is which of them belong together.")
         return
@@ -139,6 +141,7 @@ def _warn_of_columns(gone: list[str]) -> None:
 
 
 def _why(made: Made) -> None:
+    """Draw the attempts behind the choice of the algorithm."""
     why = made.get("explanation")
     if why is None:
         return
@@ -165,7 +168,7 @@ def _why(made: Made) -> None:
 
 
 def reasons_in_words(why: Made) -> Iterator[str]:
-    """Yield what limits a release: what could not be tried, how good it is, and what easier settings would give."""
+    """Yield the reasons for the result: attempts that failed, the proven bound, and easier settings."""
     spell = percent if why["metric"] in SHARES else number
     for each in why["attempts"]:
         if each["loss"] is None:

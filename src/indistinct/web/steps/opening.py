@@ -85,6 +85,7 @@ def draw_other_ways(screen: Screen) -> None:
 
 
 def _ways_in(screen: Screen) -> None:
+    """Draw the ways to open a table: upload, demo, path, saved jobs."""
     session = screen.session
     hint = (
         "CSV, Parquet, Excel, SPSS, Stata or SAS. Several files together: parts of one table, or several tables about "
@@ -108,6 +109,7 @@ def _ways_in(screen: Screen) -> None:
 
 
 def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, several: bool = False) -> None:
+    """Draw one upload."""
     parts.upload(
         label,
         screen.on(lambda event: _take_upload(screen.session, event, kind, name), at=name),
@@ -121,6 +123,7 @@ def _upload(screen: Screen, label: str, name: str, kind: str, hint: str, *, seve
 
 
 def _path(screen: Screen) -> None:
+    """Draw the field for a path on the server."""
     open_it = screen.on(lambda: _open_path(screen), at="path")
 
     async def entered(value: str) -> None:
@@ -154,16 +157,16 @@ def _waiting(screen: Screen) -> None:
 
 
 def _which_sheet(screen: Screen) -> None:
-    """Ask which sheet of a workbook is the table."""
+    """Draw the choice of the sheet of a workbook."""
     session, several = screen.session, screen.session.result(SHEETS)
     if several is None:
         return
     path, at = several["path"], several["at"]
     parts.notice(f"{path.name} has {len(several['names'])} sheets. Which one is the table?", kind="warning outcome")
     with parts.tag("div", classes="actions", role="group", aria_label="Sheets"):
-        for place, name in enumerate(several["names"]):
+        for index, name in enumerate(several["names"]):
             take = screen.on(lambda name=name: begin_look(session, path, Reading(sheet=name), at=at), at=at)
-            parts.button(Own(name), take, name=f"sheet-{place}", disabled=session.working)
+            parts.button(Own(name), take, name=f"sheet-{index}", disabled=session.working)
 
 
 # Saved jobs
@@ -178,15 +181,15 @@ def _saved_jobs(screen: Screen) -> None:
     with parts.tag("section", classes="card", id="saved", aria_label="Saved jobs"):
         parts.heading(SAVED_JOBS, level=2)
         with parts.tag("ul", classes="takes"):
-            for place, each in enumerate(entries):
+            for index, each in enumerate(entries):
                 with parts.tag("li", classes="actions"):
                     go_on = screen.on(lambda key=each.key, name=each.name: _open_saved(session, key, name), at="saved")
-                    parts.button(Own(each.name), go_on, name=f"saved-{place}", label=f"Go on with {each.name}")
+                    parts.button(Own(each.name), go_on, name=f"saved-{index}", label=f"Go on with {each.name}")
                     rows = "with a copy of its table" if each.rows else "without its rows"
                     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.saved))
                     parts.tag("span", f"{when}, {rows}", classes="hint")
                     remove = screen.on(lambda key=each.key: session.settings.shelf.remove(key), at="saved")
-                    parts.button("Remove", remove, name=f"unsave-{place}", label=f"Remove the saved job {each.name}")
+                    parts.button("Remove", remove, name=f"unsave-{index}", label=f"Remove the saved job {each.name}")
         screen.problem("saved")
 
 
@@ -199,6 +202,7 @@ def _open_saved(session: Session, key: str, name: str) -> None:
 
 
 def _take_upload(session: Session, event: dict[str, Any], kind: str, at: str) -> None:
+    """Open an uploaded file: a table, a policy, or the table that a policy waits for."""
     _forget_failure(session)
     path, waiting = uploaded_path(session, kind, event), session.result(WAITING)
     there = path.is_dir() and waiting is not None and (path / waiting["table"]).is_file()
@@ -222,6 +226,7 @@ def _forget_failure(session: Session) -> None:
 
 
 def _open_path(screen: Screen) -> None:
+    """Open the typed path."""
     _forget_failure(screen.session)
     path = allowed_path(screen.session, screen.choices.get("path", ""), folders=True)
     folder = screen.session.settings.folder
@@ -265,6 +270,7 @@ def _begin_project(session: Session, path: Path, *, at: str) -> None:
 
 
 def _demo(session: Session) -> None:
+    """Open the invented patients."""
     path = session.folder / UPLOADED / "table" / "patients.csv"
     session.begin(
         "Opening invented patients",
@@ -361,19 +367,19 @@ def begin_tables(
     )
 
 
-def _name_of_policy(path: Path, found: TablesLook) -> str:
-    """Return what several tables are called: their folder, or what they are if that is one of uploads."""
-    folder = found.policy.base.resolve().name
+def _name_of_policy(path: Path, look: TablesLook) -> str:
+    """Return the title of a job on several tables: their folder, or a default for uploads."""
+    folder = look.policy.base.resolve().name
     return folder if path.suffix == ".toml" and folder not in (UPLOADED, "table", "policy") else TABLES_NAME
 
 
-def _take_tables(session: Session, found: TablesLook, *, name: str, key: str | None) -> None:
-    """Make several tables the job."""
-    every = frozenset(known_rows(found.policy)) if found.decided else frozenset[str]()
-    take_tables(session, TablesJob(found.policy, every), name=name, key=key or new_key())
-    session.keep(TABLES_LOOK, dict(found.inspections))
-    session.keep(TABLES_REASONS, found.reasons)
-    session.keep(TABLES_LEFT_OUT, found.left_out)
+def _take_tables(session: Session, look: TablesLook, *, name: str, key: str | None) -> None:
+    """Start a job on several tables."""
+    every = frozenset(known_rows(look.policy)) if look.decided else frozenset[str]()
+    take_tables(session, TablesJob(look.policy, every), name=name, key=key or new_key())
+    session.keep(TABLES_LOOK, dict(look.inspections))
+    session.keep(TABLES_REASONS, look.reasons)
+    session.keep(TABLES_LEFT_OUT, look.left_out)
     session.forget(WAITING, SHEETS, NOT_TAKEN_OVER, *SAVED)
 
 
@@ -418,6 +424,7 @@ def is_another_table(old: Policy | None, new: Policy) -> bool:
 
 
 async def _draw_opened(screen: Screen) -> None:
+    """Draw the opened table: its size, questions, and how it is read."""
     looked = screen.session.result(INSPECTED)
     width, rows = len(looked["columns"]), looked["rows"]
     parts.heading(f"{screen.session.name}: {plural(rows, 'row')}, {plural(width, 'column')}")
@@ -433,7 +440,7 @@ async def _draw_opened(screen: Screen) -> None:
 
 
 def _questions(screen: Screen) -> None:
-    """Ask who gets the release, and which groups it shall have: profile, hierarchies and algorithm follow from it."""
+    """Draw the questions on recipients and groups; profile, hierarchies and algorithm follow from the answers."""
     given = screen.session.result(ANSWERS) or {}
     parts.heading("Two questions first")
     parts.say("What is asked of the release, the levels and the algorithm follow. You can change all of it later.",
@@ -449,6 +456,8 @@ def _questions(screen: Screen) -> None:
 
 
 def _answering(screen: Screen, key: str) -> Any:
+    """Return the handler of an answer to one of the first questions."""
+
     def answer(value: str) -> None:
         session = screen.session
         if value not in (WHO if key == "who" else SHAPES):
@@ -462,7 +471,7 @@ def _answering(screen: Screen, key: str) -> Any:
 
 
 def _keeping(screen: Screen) -> None:
-    """Say that decisions are saved, and ask whether rows shall be, too."""
+    """Draw that decisions are saved, and the choice whether rows are saved too."""
     session = screen.session
     screen.tick(
         "Save a copy of the table with the job",
@@ -484,7 +493,7 @@ def _not_taken_over(screen: Screen) -> None:
 
 
 def _found_in_file(screen: Screen, looked: Any) -> None:
-    """Say what was found in how the file is written, with what a click can change."""
+    """Draw how the file is read, with buttons to change it."""
     reading, form = screen.policy.input.reading, screen.session.result(FORM) or {}
     marks = [(EVERY, mark) for mark in reading.missing if mark]
     marks += [(name, mark) for name, given in reading.missing_in.items() for mark in given if mark]
@@ -497,16 +506,16 @@ def _found_in_file(screen: Screen, looked: Any) -> None:
     with parts.tag("ul", classes="found", id="found-in-file"):
         for each in lines:
             parts.tag("li", each)
-        for place, (name, mark) in enumerate(marks):
+        for index, (name, mark) in enumerate(marks):
             with parts.tag("li"):
                 where = "" if name == EVERY else f" in {name}"
                 parts.tag("span", f"{mark} is read as missing{where}. ")
                 keep = screen.on(lambda name=name, mark=mark: _keep_value(screen, name, mark), at="how-read")
-                parts.button("It is a value", keep, name=f"is-value-{place}", label=f"Read {mark}{where} as a value")
+                parts.button("It is a value", keep, name=f"is-value-{index}", label=f"Read {mark}{where} as a value")
 
 
 def _keep_value(screen: Screen, column: str, mark: str) -> None:
-    """Read a table again in which a mark is a value."""
+    """Read the table again with an NA string as an ordinary value."""
     source, reading = screen.policy.source, screen.policy.input.reading
     if not isinstance(source, Path):
         raise TaskError(FILES_ALONE)
@@ -520,20 +529,21 @@ def _keep_value(screen: Screen, column: str, mark: str) -> None:
 
 
 async def _rows(screen: Screen) -> None:
+    """Draw some rows of the table, with buttons to others."""
     policy = screen.policy
     first = screen.choices.setdefault("first", 0)
-    shown = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
-    if not shown["rows"] and first:
+    page = await screen.session.ask(preview, policy.source, policy.input.reading, first=first, rows=ROWS)
+    if not page["rows"] and first:
         screen.choices["first"] = 0
         return await _rows(screen)
-    last = first + len(shown["rows"])
-    numbered = [(f"{first + place:,}", *map(Own, row)) for place, row in enumerate(shown["rows"], start=1)]
-    headings = ["row", *map(Own, shown["columns"])]
-    parts.table(f"Rows {first + 1:,} to {last:,} of {shown['of']:,}", headings, numbered).classes("cells")
-    if shown["width"] > len(shown["columns"]):
-        parts.say(f"The first {len(shown['columns'])} columns are shown.", kind="hint")
+    last = first + len(page["rows"])
+    numbered = [(f"{first + index:,}", *map(Own, row)) for index, row in enumerate(page["rows"], start=1)]
+    headings = ["row", *map(Own, page["columns"])]
+    parts.table(f"Rows {first + 1:,} to {last:,} of {page['of']:,}", headings, numbered).classes("cells")
+    if page["width"] > len(page["columns"]):
+        parts.say(f"The first {len(page['columns'])} columns are shown.", kind="hint")
     with parts.tag("div", classes="actions"):
         for text, name, to in (("Previous rows", "rows-back", max(0, first - ROWS)), ("Next rows", "rows-on", last)):
-            off = to >= shown["of"] if name == "rows-on" else not first
+            off = to >= page["of"] if name == "rows-on" else not first
             screen.button(text, lambda to=to: screen.choices.update(first=to), name=name, disabled=off)
     return None

@@ -6,7 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from indistinct.budget import UNITS, Budget, parse_budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import PROFILES, Profile, limits_in_words, parse_profile
 from indistinct.figures import number
@@ -17,7 +16,8 @@ from indistinct.models.base import MODEL_GROUPS
 from indistinct.models.registry import EVERY_MODEL
 from indistinct.models.words import promise_for_one, words_of
 from indistinct.parameters import labels_of, starts_of
-from indistinct.spelling import arguments_of
+from indistinct.suppression_limit import UNITS, Budget, parse_budget
+from indistinct.text_form import arguments_of
 from indistinct.web import parts
 from indistinct.web.deciding import models_for
 from indistinct.web.files import allowed_path
@@ -38,7 +38,7 @@ NEW = "new"
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what is promised, the models with their fields, profiles, and suppression."""
+    """Draw the guarantee, the models with their fields, profiles, and suppression."""
     _promise(screen.policy)
     with parts.tag("div", classes="actions"):
         parts.link(TO_SEARCH, "/search", classes="main")
@@ -51,13 +51,14 @@ async def draw(screen: Screen) -> None:
 
 
 def members_of(session: Session) -> tuple[int | None, str]:
-    """Return how many are counted, if that is known, and what: people where a column tells them apart, else rows."""
+    """Return the number of members if it is known, and their unit: people if there is a person ID, else rows."""
     looked = session.result(INSPECTED) or {}
     by_person = session.policy is not None and bool(session.policy.schema.person)
     return (looked.get("people"), "people") if by_person else (looked.get("rows"), "rows")
 
 
 def _promise(policy: Policy) -> None:
+    """Draw what the guarantees mean for one person."""
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))
     with parts.tag("section", classes="card promise", id="promise", aria_label="What is promised to each person"):
@@ -78,49 +79,50 @@ def _promise(policy: Policy) -> None:
 
 
 def _models(screen: Screen) -> None:
+    """Draw the models of the policy with their fields."""
     policy = screen.policy
     parts.heading("What must hold")
     looked, starter = screen.session.result(INSPECTED), screen.session.result(STARTER)
     against = find_against_profile(policy, models_asked(policy, looked or {}))
     draw_findings(screen, [*against, *find_in_columns(policy, looked, starter)], name="decide")
     with parts.tag("div", classes="cards promises"):
-        for place, model in enumerate(policy.models):
+        for index, model in enumerate(policy.models):
             words = words_of(type(model))
-            with parts.tag("section", classes="card", id=f"model-{place}"):
+            with parts.tag("section", classes="card", id=f"model-{index}"):
                 parts.heading(words.title, level=3)
                 parts.say(words.about, kind="hint")
                 _needs(model, policy)
                 draw_value(
                     screen,
                     model,
-                    _putting(screen, place),
-                    prefix=f"model-{place}",
+                    _putting(screen, index),
+                    prefix=f"model-{index}",
                     labels=labels_of(type(model)),
                     title=words.title,
-                    part=functools.partial(_model_at, place),
+                    part=functools.partial(_model_at, index),
                     check=lambda made: check_model(made, screen.session),
                 )
                 screen.button(
                     "Remove",
-                    lambda at=place: _remove(screen, at),
-                    name=f"remove-{place}",
+                    lambda at=index: _remove(screen, at),
+                    name=f"remove-{index}",
                     label=f"Remove: {words.title}",
                     at="add-model",
                 )
 
 
 def models_asked(policy: Policy, looked: Mapping[str, Any]) -> tuple[Model, ...]:
-    """Return the models that the chosen profile asks for; none without one."""
+    """Return the models of the chosen profile; none without a profile."""
     named = policy.about.profile
     return () if named is None or not looked else models_for(parse_profile(named), policy, looked)
 
 
-def _model_at(place: int, policy: Policy) -> tuple[Model, ...]:
-    return policy.models[place : place + 1]
+def _model_at(index: int, policy: Policy) -> tuple[Model, ...]:
+    return policy.models[index : index + 1]
 
 
 def _needs(model: Model, policy: Policy) -> None:
-    """Say what a model has not yet: a sensitive column that is one, or a population."""
+    """Draw what a model still needs: a sensitive column, or a population."""
     column = arguments_of(model).get("sensitive")
     if isinstance(column, str) and column not in policy.schema.sensitive:
         parts.notice(
@@ -132,17 +134,20 @@ def _needs(model: Model, policy: Policy) -> None:
         parts.notice("A table of the population is needed.", kind="warning", hint="Name it below.")
 
 
-def _putting(screen: Screen, place: int) -> Callable[[Model], None]:
+def _putting(screen: Screen, index: int) -> Callable[[Model], None]:
+    """Return the function that replaces one model of the policy."""
+
     def put(model: Model) -> None:
         models = screen.policy.models
-        screen.change(replace(screen.policy, models=(*models[:place], model, *models[place + 1 :])))
+        screen.change(replace(screen.policy, models=(*models[:index], model, *models[index + 1 :])))
 
     return put
 
 
-def _remove(screen: Screen, place: int) -> None:
+def _remove(screen: Screen, index: int) -> None:
+    """Remove a model."""
     models = screen.policy.models
-    screen.change(replace(screen.policy, models=(*models[:place], *models[place + 1 :])))
+    screen.change(replace(screen.policy, models=(*models[:index], *models[index + 1 :])))
 
 
 def check_model(model: Model, session: Session) -> None:
@@ -172,6 +177,7 @@ def distinct_values(looked: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _add(screen: Screen) -> None:
+    """Draw the choice of another model to add."""
     adding: dict[str, Any] = screen.choices.setdefault(NEW, {"name": "", "texts": {}})
     screen.choice(
         "Add another privacy guarantee",
@@ -208,6 +214,7 @@ def _begin(screen: Screen, name: str) -> None:
 
 
 def _form(screen: Screen, adding: dict[str, Any]) -> None:
+    """Draw the fields of a model to add."""
     kind, schema = EVERY_MODEL[adding["name"]], screen.policy.schema
     words, wanted = words_of(kind), form_fields(kind, schema)
     with parts.tag("section", classes="card", id=NEW):
@@ -253,6 +260,7 @@ def _add_model(screen: Screen, kind: type[Model]) -> None:
 
 
 def _population(screen: Screen) -> None:
+    """Draw the field for a population if a model needs one."""
     policy = screen.policy
     if policy.input.population is None and not any(each.needs_population for each in policy.models):
         return
@@ -271,12 +279,13 @@ def _population(screen: Screen) -> None:
 
 
 def _set_population(screen: Screen, given: str) -> None:
+    """Set the path of the population."""
     policy, path = screen.policy, None
     if given.strip():
-        found = allowed_path(screen.session, given)
-        if not found.is_file():
+        population = allowed_path(screen.session, given)
+        if not population.is_file():
             raise TaskError("there is no file at this path", hint="check its name; a path begins in that folder")
-        path = relative_path(found, policy.base)
+        path = relative_path(population, policy.base)
     screen.change(replace(policy, input=replace(policy.input, population=path)))
 
 
@@ -284,6 +293,7 @@ def _set_population(screen: Screen, given: str) -> None:
 
 
 def _suppression(screen: Screen) -> None:
+    """Draw the suppression limit."""
     policy = screen.policy
     parts.heading("Suppression")
     screen.field(
@@ -298,7 +308,7 @@ def _suppression(screen: Screen) -> None:
 
 
 def suppression_in_words(budget: Budget, members: int | None, unit: str) -> str:
-    """Return what a budget means.
+    """Describe a suppression limit in words.
 
     >>> suppression_in_words(Budget(0.02), 5000, "rows")
     '2 %: at most 100 of 5,000 rows may be suppressed. Suppressing outliers keeps others detailed.'
@@ -354,7 +364,7 @@ def _set_suppression(screen: Screen, given: str) -> None:
 
 
 def _over_time(screen: Screen) -> None:
-    """Ask for the ledger of earlier releases, and for columns that are measured anew."""
+    """Draw the ledger of earlier releases, and the columns that are re-measured."""
     policy, session = screen.policy, screen.session
     ledger = policy.output.ledger
     with parts.details("Earlier releases about the same people", screen.choices, name="over-time", start=bool(ledger)):
@@ -371,12 +381,12 @@ def _over_time(screen: Screen) -> None:
         if ledger is not None and kept:
             with parts.tag("fieldset", id="fresh", tabindex="-1"):
                 parts.tag("legend", "Columns that are measured anew for every release")
-                for place, name in enumerate(kept):
+                for index, name in enumerate(kept):
                     screen.tick(
                         Own(name),
                         name in policy.fresh,
                         lambda value, name=name: _set_fresh(screen, name, bool(value)),
-                        name=f"fresh-{place}",
+                        name=f"fresh-{index}",
                     )
                 parts.say("A weight may be, a diagnosis is not. You answer for it.", kind="hint")
         if ledger is not None:
@@ -388,6 +398,7 @@ def _over_time(screen: Screen) -> None:
 
 
 def _set_ledger(screen: Screen, given: str) -> None:
+    """Set the path of the ledger."""
     policy, path = screen.policy, None
     if given.strip():
         path = relative_path(allowed_path(screen.session, given), policy.base)
@@ -412,6 +423,7 @@ def hold_against(screen: Screen, name: str | None) -> None:
 
 
 def _profiles(screen: Screen) -> None:
+    """Draw the profiles."""
     parts.heading("Who gets it")
     parts.say("A profile takes the place of all guarantees below. Undo brings them back.", kind="hint")
     with parts.tag("div", classes="cards"):
@@ -420,12 +432,13 @@ def _profiles(screen: Screen) -> None:
 
 
 def _profile(screen: Screen, name: str, profile: Profile) -> None:
+    """Draw a profile with its models, and a button to use it."""
     policy, looked = screen.policy, screen.session.result(INSPECTED) or {}
     models = models_for(profile, policy, looked)
-    held = policy.about.profile == name
-    with parts.tag("section", classes="card profile chosen" if held else "card profile"):
+    is_chosen = policy.about.profile == name
+    with parts.tag("section", classes="card profile chosen" if is_chosen else "card profile"):
         title, about = WHO.get(name, (name.capitalize(), (profile.__doc__ or "").strip().partition("\n")[0]))
-        parts.heading(f"{title} ({name}){': chosen' if held else ''}", level=3)
+        parts.heading(f"{title} ({name}){': chosen' if is_chosen else ''}", level=3)
         parts.say(about)
         with parts.details("What it asks, and who says so", screen.choices, name=f"limits-{name}"):
             with parts.tag("ul"):
@@ -437,12 +450,14 @@ def _profile(screen: Screen, name: str, profile: Profile) -> None:
             with parts.tag("ul"):
                 for model in models:
                     parts.tag("li", promise_for_one(model, policy.schema))
-        if models != policy.models or not held:
+        if models != policy.models or not is_chosen:
             screen.button("Use this profile", _taking(screen, name, models), name=f"profile-{name}")
         screen.problem(f"profile-{name}")
 
 
 def _taking(screen: Screen, name: str, models: tuple[Model, ...]) -> Callable[[], None]:
+    """Return the handler that replaces the models by those of a profile."""
+
     def take() -> None:
         for model in models:
             check_model(model, screen.session)

@@ -67,8 +67,8 @@ def _structure(screen: Screen, values: dict[str, Any], form: dict[str, Any]) -> 
     """Draw the fields that only some kinds of files have."""
     match form.get("kind"):
         case "text":
-            found = MARKS.get(form["delimiter"], form["delimiter"])
-            known: dict[str, str] = {"": f"found by itself: {found}", **{mark: MARKS[mark] for mark in DELIMITERS}}
+            separator = MARKS.get(form["delimiter"], form["delimiter"])
+            known: dict[str, str] = {"": f"found by itself: {separator}", **{mark: MARKS[mark] for mark in DELIMITERS}}
             _choose(screen, "delimiter", known, values)
             names: dict[str, str] = {"": f"found by itself: {form['encoding']}", **{name: name for name in ENCODINGS}}
             _choose(screen, "encoding", names, values)

@@ -118,22 +118,22 @@ def told_by_verdict(warning: str) -> bool:
 
 
 def sentence(made: Any) -> str:
-    """Return what is released, in a sentence."""
+    """Describe the release in a sentence."""
     certificate = made["certificate"]
     people = certificate["people"]
     whose = "" if people is None else f" of {plural(people['published'], 'person', 'people')}"
     unit = "people" if people else "rows"
-    said = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
-    said += f"{number(made['k'])} {unit}"
+    words = f"{plural(made['rows'], 'row')}{whose} in {count_units(made)}, the smallest of "
+    words += f"{number(made['k'])} {unit}"
     dropped = made["suppressed_rows"]
-    return f"{said}; {plural(dropped, 'row')} suppressed." if dropped else f"{said}; no row is suppressed."
+    return f"{words}; {plural(dropped, 'row')} suppressed." if dropped else f"{words}; no row is suppressed."
 
 
 # What is stated
 
 
 def _ask_statement(screen: Screen) -> None:
-    """Ask what the release is for and who gets it, which readers of the report want to know first."""
+    """Draw the fields for purpose and recipients, which readers of the report need first."""
     missing = [key for key in ASKED if not getattr(screen.policy.about, key)]
     with parts.tag("section", classes="card", id="asked-first", aria_label=ASKED_TITLE):
         parts.heading(ASKED_TITLE, level=3)
@@ -149,6 +149,7 @@ def _about(screen: Screen, keys: Sequence[str]) -> None:
 
 
 def _state_fields(screen: Screen, keys: Sequence[str]) -> None:
+    """Draw the fields of the statement on the release."""
     for key in keys:
         setting = ABOUT[key]
         screen.field(
@@ -167,8 +168,9 @@ def _statement_of(key: str, policy: Policy) -> Any:
 
 
 def _state(screen: Screen, key: str, value: str) -> None:
-    said: dict[str, Any] = {key: " ".join(value.split()) or None}
-    screen.change(replace(screen.policy, about=replace(screen.policy.about, **said)))
+    """Set a field of the statement on the release."""
+    statement: dict[str, Any] = {key: " ".join(value.split()) or None}
+    screen.change(replace(screen.policy, about=replace(screen.policy.about, **statement)))
 
 
 # How it is written
@@ -180,7 +182,7 @@ def formats() -> dict[str, str]:
 
 
 def form_in_words(policy: Policy) -> str:
-    """Return how the table is written, in a few words.
+    """Return the format of the written table in a few words.
 
     >>> from indistinct.job.policy.value import Input, Output
     >>> from indistinct.schema import Schema
@@ -196,6 +198,7 @@ def form_in_words(policy: Policy) -> str:
 
 
 def _form(screen: Screen, made: Any) -> None:
+    """Draw the format of the released table."""
     policy = screen.policy
     name, writing = release_name(policy), policy.output.writing
     suffix = Path(name).suffix.lower()
@@ -249,7 +252,7 @@ def _text_form(screen: Screen, writing: Writing) -> None:
 
 
 def in_format(policy: Policy, suffix: str) -> Policy:
-    """Return a policy whose release has another suffix; how text looks goes with text files alone."""
+    """Change the suffix of the release; settings of text files are kept only for text files."""
     if suffix not in {**FORMATS, **STATISTICS}:
         raise TaskError("this format cannot be written", hint=FROM_LIST)
     path = (policy.output.path or Path()).parent / Path(release_name(policy)).with_suffix(suffix).name
@@ -262,7 +265,7 @@ def in_format(policy: Policy, suffix: str) -> Policy:
 
 
 def begin_prepare(session: Session) -> None:
-    """Begin to make everything that may leave, and tell a ledger of it, which is never done by itself."""
+    """Start preparing the files of the release, and record it in the ledger; this happens only on request."""
     made = fresh_release(session)
     if made is None:
         raise TaskError("there is no release yet", hint="search for one first")
@@ -276,7 +279,7 @@ def begin_prepare(session: Session) -> None:
 
 
 def reservation(verdict: Verdict) -> str:
-    """Return what a button says of a table that did not pass every check; nothing where it did."""
+    """Return the caution on a button for a release that did not pass every check, else an empty text."""
     if verdict.tone == "bad":
         return ", although it fails"
     return "" if not verdict.unanswered else ", although not everything was checked"
@@ -339,7 +342,7 @@ def draw_links(title: str, kinds: dict[str, tuple[str, str]], files: dict[str, P
 
 
 def _checked(found: Any, screen: Screen) -> None:
-    """Draw what was counted when the files were verified once more."""
+    """Draw the counts of the final verification."""
     certificate = JsonValues("certificate", found["verdict"])
     for note in found["notes"]:
         parts.notice(as_sentence(note), kind="warning")
@@ -359,6 +362,7 @@ def _write(screen: Screen) -> None:
 
 
 def _draw_folder(screen: Screen) -> None:
+    """Draw the fields to write the release into a folder."""
     session = screen.session
     chosen = _choices(session)
     parts.field(
@@ -384,7 +388,7 @@ def _draw_folder(screen: Screen) -> None:
 
 
 def identity_of_files(session: Session) -> Any:
-    """Return what tells the prepared files from all others."""
+    """Return a value that identifies the prepared files."""
     files = session.result(DOWNLOADS)
     return None if not files else files["table"]
 
@@ -399,6 +403,7 @@ def _choose(session: Session, **changed: Any) -> None:
 
 
 def _begin_write(session: Session) -> None:
+    """Start writing the release into a folder."""
     policy, files, chosen = session.policy, session.result(DOWNLOADS), _choices(session)
     if policy is None or not files:
         raise TaskError("nothing is prepared", hint="prepare the files first")

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from indistinct.algorithms.auto import Auto
-from indistinct.budget import Budget
 from indistinct.errors import Feasible
 from indistinct.figures import number, percent
 from indistinct.job.policy import Policy
 from indistinct.models import Model
 from indistinct.models.k_anonymity import sizes_asked, with_size
-from indistinct.spelling import arguments_of
+from indistinct.suppression_limit import Budget
+from indistinct.text_form import arguments_of
 from indistinct.web.findings import Remedy
 from indistinct.web.worker import TaskError
 
@@ -31,7 +31,7 @@ def remedies_for(error: TaskError, policy: Policy) -> list[Remedy]:
 
 
 def _weaker_algorithm(feasible: Feasible, policy: Policy) -> Remedy | None:
-    """Return the search with what the table can give, where a parameter of the algorithm asks for something else."""
+    """Return a remedy with the best achievable parameter of the algorithm."""
     own = arguments_of(policy.algorithm)
     for name, value in feasible.bounds.items() if feasible.of_algorithm else ():
         if own.get(name) is not None and own[name] != value and (value > 1 or name != "l"):
@@ -41,7 +41,7 @@ def _weaker_algorithm(feasible: Feasible, policy: Policy) -> Remedy | None:
 
 
 def _weaker_model(feasible: Feasible, policy: Policy) -> Remedy | None:
-    """Return what the table can give, for the first model that asks for more."""
+    """Return a remedy with the best achievable parameter of the first model that cannot be satisfied."""
     for index, model in enumerate(policy.models):
         if feasible.column is not None and all(feasible.column not in key for key in model.keys):
             continue
@@ -68,7 +68,7 @@ def _with(model: Model, name: str, value: float) -> Model | None:
 
 
 def _suppression(feasible: Feasible, policy: Policy) -> Iterator[Remedy]:
-    """Yield the share that would have to be left out, or the next larger one where that is not clear."""
+    """Yield remedies that raise the suppression limit to the needed share, or to the next larger one."""
     if not policy.algorithm.traits.suppresses:
         return
     now = policy.suppression.share  # what a number of rows is of all is not known here
@@ -84,6 +84,7 @@ def _other_algorithm(policy: Policy) -> Iterator[Remedy]:
 
 
 def _smaller_groups(policy: Policy) -> Iterator[Remedy]:
+    """Yield a remedy that halves k."""
     k = max(sizes_asked(policy.models), default=0)
     if k > 2:
         smaller = max(2, k // 2)

@@ -52,7 +52,7 @@ ROUNDED = (
 
 
 async def draw(screen: Screen) -> None:
-    """Draw the verdict, what it rests on, and what can be asked."""
+    """Draw the verdict, its figures, and further questions."""
     session = screen.session
     made = release_of(screen)
     if made is None:
@@ -60,18 +60,18 @@ async def draw(screen: Screen) -> None:
     draw_verdict(screen, made)
     with parts.tag("div", classes="actions"):
         link_to_release()
-    found = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
-    if found is not None:
-        _draw_sentences(found["found"])
-        _draw_pictures(found["pictures"])
+    assessment = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
+    if assessment is not None:
+        _draw_sentences(assessment["found"])
+        _draw_pictures(assessment["pictures"])
     outcomes = session.result(ATTACKS) if session.is_fresh(ATTACKS, key_of_attacks(session, made)) else None
     if outcomes is not None:
         _draw_outcomes(outcomes)
     _draw_asked(screen)
-    if found is not None:
+    if assessment is not None:
         parts.heading("Details")
         _draw_limits(screen, check_release(session, made))
-        for section in found["sections"]:
+        for section in assessment["sections"]:
             draw_section(section, closed=True)
     for section in outcomes["sections"] if outcomes is not None else ():
         draw_section(section, closed=True)
@@ -88,8 +88,8 @@ def _draw_sentences(figures: Any) -> None:
 
 def _draw_pictures(pictures: Sequence[Picture]) -> None:
     with parts.tag("div", classes="pictures risks", id="risk-pictures"):
-        for place, each in enumerate(pictures):
-            parts.document_picture(each, name=f"risk-{place}")
+        for index, each in enumerate(pictures):
+            parts.document_picture(each, name=f"risk-{index}")
 
 
 def risk_in_sentences(figures: Any) -> list[str]:
@@ -98,7 +98,7 @@ def risk_in_sentences(figures: Any) -> list[str]:
     one = "person" if unit == "people" else "row"
     highest = figures["prosecutor"]["highest"]
     was = f" In the original table, it was {percent(before['prosecutor']['highest'])}." if before else ""
-    said = [
+    sentences = [
         f"An attacker who knows that a person is in the table, and all that others may know of them, is right about "
         f"their {one} with a probability of {percent(highest)} at most.{was}",
         f"On average over all {unit} this is {percent(figures['prosecutor']['average'])}.",
@@ -108,14 +108,15 @@ def risk_in_sentences(figures: Any) -> list[str]:
     ]
     uniques = figures["population_uniques"]
     if uniques["dankar"] is not None:
-        said.append(f"About {percent(uniques['dankar'])} of the population are unique in it.")
-    return said
+        sentences.append(f"About {percent(uniques['dankar'])} of the population are unique in it.")
+    return sentences
 
 
 def _draw_outcomes(outcomes: Any) -> None:
-    found = outcomes["found"]
-    tried = [each["attack"] for each in found["outcomes"]]
-    won = [each["attack"] for each in found["outcomes"] if each["succeeds"]]
+    """Draw the outcomes of attacks."""
+    outcomes_found = outcomes["found"]
+    tried = [each["attack"] for each in outcomes_found["outcomes"]]
+    won = [each["attack"] for each in outcomes_found["outcomes"] if each["succeeds"]]
     parts.heading("What attacks achieve")
     if won:
         parts.say(f"{len(won)} of {len(tried)} attacks do better than chance:")
@@ -126,12 +127,14 @@ def _draw_outcomes(outcomes: Any) -> None:
         parts.say(f"None of {len(tried)} attacks is shown to do better than chance.")
     else:
         parts.say("None of these attacks applies to this release.")
-    if found["left_out"]:
-        parts.say(f"Not through in time: {', '.join(found['left_out'])}. Give attacks more time below.", kind="hint")
+    if outcomes_found["left_out"]:
+        parts.say(
+            f"Not through in time: {', '.join(outcomes_found['left_out'])}. Give attacks more time below.", kind="hint"
+        )
 
 
 def _draw_attack(name: str) -> None:
-    """Draw what an attack tries, and its name in the literature with what that means."""
+    """Draw an attack with its description and its name in the literature."""
     with parts.tag("li"):
         parts.tag("span", f"{sentence_of(name)} ".lstrip())
         if name in every_attack():
@@ -141,14 +144,14 @@ def _draw_attack(name: str) -> None:
 
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:
-    """Return what an attack tries, in plain words, and what it needs."""
-    said = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
+    """Describe an attack and what it needs."""
+    words = sentence_of(name) or (kind.__doc__ or "").strip().partition("\n")[0]
     needs = [BESIDE[need][0].lower() for need in kind.needs if need in BESIDE]
-    return f"{said} Needs {' and '.join(needs)}." if needs else said
+    return f"{words} Needs {' and '.join(needs)}." if needs else words
 
 
 def sentence_of(name: str) -> str:
-    """Return what an attack tries, as a sentence; nothing where it has no description.
+    """Return the description of an attack as a sentence, empty without one.
 
     >>> sentence_of("predictable-seed")
     'Undo the shuffling by guessing a seed.'
@@ -158,7 +161,7 @@ def sentence_of(name: str) -> str:
 
 
 def _draw_limits(screen: Screen, verdict: Verdict) -> None:
-    """Draw each limit of the profile, what was found, and who asks for it."""
+    """Draw each limit of the profile with its figure and its source."""
     gate = None if verdict.gate is None else verdict.gate.to_json()
     if gate is None:
         return
@@ -171,7 +174,7 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
 
 
 def _nearly(gate: Any) -> str | None:
-    """Return what to know where classes of 11 miss a limit of 0.09, which regulators write for them."""
+    """Return the explanation of classes of 11 that miss a limit of 0.09, else None."""
     failed = [line for line in gate["lines"] if not line["passed"]]
     missed = [each for each in failed if each["limit"] == NINE and each["value"] and round(each["value"], 2) == NINE]
     return ROUNDED if missed and len(missed) == len(failed) else None
@@ -181,6 +184,7 @@ def _nearly(gate: Any) -> str | None:
 
 
 def _draw_asked(screen: Screen) -> None:
+    """Draw the choices of profile, population and attacks."""
     session, chosen = screen.session, risk_choices(screen.session)
     made = session.result(RELEASED)
     rows = 0 if made is None else rows_of(made)
@@ -225,6 +229,7 @@ def _set_population(session: Session, value: str) -> None:
 
 
 def _which_attacks(screen: Screen, chosen: dict[str, Any]) -> None:
+    """Draw the choice of attacks."""
     wanted = attack_names(chosen)
     with parts.details(f"Which attacks ({len(wanted)} of {len(every_attack())})", screen.choices, name="which-attacks"):
         for name, kind in every_attack().items():
@@ -243,6 +248,7 @@ def _tick(screen: Screen, name: str, value: bool) -> None:
 
 
 def _upload(screen: Screen, kind: str, label: str, *, hint: str) -> None:
+    """Draw the upload of a file that an attacker may have."""
     session = screen.session
     given = risk_choices(session)["beside"].get(kind)
     name = f"beside-{kind}"
@@ -271,6 +277,7 @@ def _take_upload(session: Session, kind: str, event: dict[str, Any]) -> None:
 
 
 def _take_away(session: Session, kind: str) -> None:
+    """Remove an attacker's file."""
     beside = dict(risk_choices(session)["beside"])
     path = beside.pop(kind, None)
     if path is not None:

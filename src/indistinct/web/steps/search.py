@@ -28,7 +28,7 @@ from indistinct.web.steps.verdict_box import draw_findings, draw_verdict, link_t
 
 
 async def draw(screen: Screen) -> None:
-    """Draw what the last search found, and the choice of an algorithm."""
+    """Draw the result of the last search, and the choice of an algorithm."""
     session, made = screen.session, screen.session.result(RELEASED)
     fresh = made is not None and session.is_fresh(RELEASED, job_of(session.policy))
     if fresh:
@@ -52,7 +52,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _draw_request(screen: Screen) -> None:
-    """Say what is searched for, in words, and where each of it is decided."""
+    """Draw the request of a search in words, with links to the steps that change it."""
     policy = screen.policy
     own = policy.algorithm.promise()
     models = (*policy.models, *(() if own is None else own.parts()))
@@ -93,6 +93,7 @@ def _draw_search(screen: Screen, *, fresh: bool) -> None:
 
 
 def _algorithm(screen: Screen) -> None:
+    """Draw the choice of an algorithm and its parameters."""
     algorithm = screen.policy.algorithm
     words = words_of_algorithm(type(algorithm))
     screen.choice(
@@ -105,8 +106,8 @@ def _algorithm(screen: Screen) -> None:
     )
     if not form_fields(type(algorithm), screen.policy.schema):
         return
-    shown = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
-    with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(shown)):
+    opened = screen.choices.get("settings", False) or screen.session.refusal((screen.step.name, "algorithm"))
+    with parts.details("Expert: settings of this algorithm", screen.choices, name="settings", start=bool(opened)):
         draw_value(
             screen,
             algorithm,
@@ -119,6 +120,7 @@ def _algorithm(screen: Screen) -> None:
 
 
 def _choose(screen: Screen, name: str) -> None:
+    """Change the algorithm."""
     if name == screen.policy.algorithm.name:
         return
     kind = EVERY_ALGORITHM[name]
@@ -135,7 +137,7 @@ def _remedies(screen: Screen) -> None:
     work = screen.session.work
     if work is None or work.name != SEARCHING or work.error is None or screen.session.working:
         return
-    for place, each in enumerate(remedies_for(work.error, screen.policy)):
+    for index, each in enumerate(remedies_for(work.error, screen.policy)):
 
         def take(policy: Any = each.policy) -> None:
             screen.session.require_valid()
@@ -143,4 +145,4 @@ def _remedies(screen: Screen) -> None:
             begin_search(screen.session)
 
         with parts.tag("div", classes="actions"):
-            parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{place}")
+            parts.button(f"{each.words}, and search again", screen.on(take), name=f"remedy-{index}")

@@ -39,7 +39,7 @@ async def draw_lattice_view(screen: Screen) -> None:
         parts.link("Go to privacy", "/privacy", classes="main")
         return
     _bare_columns(screen)
-    found: Explored | None = session.result(EXPLORED)
+    explored: Explored | None = session.result(EXPLORED)
     screen.field(
         "Largest number of solutions",
         str(screen.choices.get(MOST, MAX_NODES)),
@@ -52,14 +52,14 @@ async def draw_lattice_view(screen: Screen) -> None:
     )
     with parts.tag("div", classes="actions"):
         screen.button(
-            "Compute all solutions" if found is None else "Compute all solutions again",
+            "Compute all solutions" if explored is None else "Compute all solutions again",
             lambda: begin_exploring(screen),
             name="explore-all",
             disabled=screen.cannot_begin(MOST),
             at=MOST,
         )
-    if found is not None:
-        _draw_found(screen, found)
+    if explored is not None:
+        _draw_found(screen, explored)
 
 
 def _bare_columns(screen: Screen) -> None:
@@ -75,12 +75,12 @@ def _bare_columns(screen: Screen) -> None:
 
 
 def begin_exploring(screen: Screen) -> None:
-    """Begin to compute all solutions of the job as it stands."""
+    """Start computing all solutions of the current job."""
     session, policy = screen.session, screen.policy
     most = screen.choices.get(MOST, MAX_NODES)
 
-    def then(found: Explored) -> None:
-        session.keep(EXPLORED, found, rests_on=explored_job(policy))
+    def then(explored: Explored) -> None:
+        session.keep(EXPLORED, explored, rests_on=explored_job(policy))
 
     session.begin("Computing all solutions", explore_all, policy, most, then=then, action=MOST)
 
@@ -89,17 +89,18 @@ def _is_fresh(screen: Screen) -> bool:
     return screen.session.is_fresh(EXPLORED, explored_job(screen.policy))
 
 
-def _draw_found(screen: Screen, found: Explored) -> None:
-    all_nodes = found.lattice
+def _draw_found(screen: Screen, explored: Explored) -> None:
+    """Draw the lattice of solutions: best trade-offs, ranking and picture."""
+    all_nodes = explored.lattice
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
-    held = int(all_nodes.satisfied.sum())
-    parts.heading(f"{plural(len(all_nodes), 'solution')}, {held:,} of which keep the promise", level=3)
+    satisfied = int(all_nodes.satisfied.sum())
+    parts.heading(f"{plural(len(all_nodes), 'solution')}, {satisfied:,} of which keep the promise", level=3)
     parts.say(
         f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
         f"{all_nodes.unit} suppressed."
     )
-    if not held:
+    if not satisfied:
         least = int(all_nodes.suppressed_rows.min())
         parts.notice(
             f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
@@ -107,17 +108,17 @@ def _draw_found(screen: Screen, found: Explored) -> None:
             kind="warning",
             hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
         )
-    metric = _metric(screen, found)
-    if held:
-        _draw_front(screen, found, metric)
-    _draw_looked(screen, found, metric)
-    _draw_ranking(screen, all_nodes, metric, held=held)
-    _draw_lattice(screen, found)
+    metric = _metric(screen, explored)
+    if satisfied:
+        _draw_front(screen, explored, metric)
+    _draw_looked(screen, explored, metric)
+    _draw_ranking(screen, all_nodes, metric, held=satisfied)
+    _draw_lattice(screen, explored)
 
 
-def _metric(screen: Screen, found: Explored) -> str:
+def _metric(screen: Screen, explored: Explored) -> str:
     """Draw the metrics to choose from, and return the chosen one."""
-    names = list(found.lattice.metrics)
+    names = list(explored.lattice.metrics)
     chosen = screen.choices.get(METRIC, names[0])
     chosen = chosen if chosen in names else names[0]
     if len(names) > 1:
@@ -128,14 +129,17 @@ def _metric(screen: Screen, found: Explored) -> str:
 
 
 def _look(screen: Screen) -> Callable[..., Awaitable[None]]:
+    """Return the handler that shows a node."""
+
     def look(node: str) -> None:
         screen.choices[LOOKED] = tuple(int(level) for level in node.split(","))
 
     return screen.on(look, at="looked-solution")
 
 
-def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
-    front = found.fronts[metric]
+def _draw_front(screen: Screen, explored: Explored, metric: str) -> None:
+    """Draw the Pareto front of risk and a metric."""
+    front = explored.fronts[metric]
     parts.heading("The best trade-offs", level=3)
     parts.say(
         f"Of these, none is beaten in {metric} and risk together. Look at one: click its point, or go to it with the "
@@ -147,21 +151,23 @@ def _draw_front(screen: Screen, found: Explored, metric: str) -> None:
             row["risk"],
             row[metric],
             spell_node(row["node"]),
-            in_words(found.lattice, row, metric),
+            in_words(explored.lattice, row, metric),
             row["node"] == looked,
         )
         for row in front
     ]
-    better = "lower" if found.lattice.goals[metric] == "min" else "higher"
-    picture = draw_front(spots, found.places[metric], cost=metric, better=better, share=metric in SHARES)
+    better = "lower" if explored.lattice.goals[metric] == "min" else "higher"
+    picture = draw_front(spots, explored.places[metric], cost=metric, better=better, share=metric in SHARES)
     pickable(picture, _look(screen), name="lattice-front", classes="plot")
-    _node_table(screen, found.lattice, front[:LISTED], "The best trade-offs", name="front-table")
+    _node_table(screen, explored.lattice, front[:LISTED], "The best trade-offs", name="front-table")
 
 
-def in_words(found: Exploration, row: Row, metric: str) -> str:
-    """Return what a solution is, in a sentence: its levels, its risk and its cost."""
+def in_words(exploration: Exploration, row: Row, metric: str) -> str:
+    """Describe a solution in a sentence: its levels, its risk and its cost."""
     risk = f"highest risk {percent(row['risk'])}, {metric} {spell_metric(metric, row[metric])}"
-    return f"{levels_in_words(found, row['node'])}: {risk}, {row['suppressed_rows']:,} {found.unit} suppressed"
+    return (
+        f"{levels_in_words(exploration, row['node'])}: {risk}, {row['suppressed_rows']:,} {exploration.unit} suppressed"
+    )
 
 
 def spell_metric(metric: str, value: float) -> str:
@@ -173,41 +179,43 @@ def spell_metric(metric: str, value: float) -> str:
     return percent(value) if metric in SHARES else number(value)
 
 
-def _node_table(screen: Screen, found: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
-    counts = ("suppressed", "classes", "smallest", "highest risk", *map(Own, found.metrics))
+def _node_table(screen: Screen, exploration: Exploration, rows: Sequence[Row], caption: str, *, name: str) -> None:
+    """Draw a table of nodes."""
+    counts = ("suppressed", "classes", "smallest", "highest risk", *map(Own, exploration.metrics))
     entries: list[list[Entry]] = [
         [
             Own(spell_node(row["node"])),
-            levels_in_words(found, row["node"]),
+            levels_in_words(exploration, row["node"]),
             "yes" if row["satisfied"] else "no",
             *(f"{row[key]:,}" for key in ("suppressed_rows", "classes", "smallest_class")),
             percent(row["risk"]) if row["smallest_class"] else "–",
-            *(spell_metric(metric, row[metric]) for metric in found.metrics),
+            *(spell_metric(metric, row[metric]) for metric in exploration.metrics),
             Pick("Look", spell_node(row["node"]), f"Look at solution {spell_node(row['node'])}"),
         ]
         for row in rows
     ]
     looked = screen.choices.get(LOOKED)
-    marked = [place for place, row in enumerate(rows) if row["node"] == looked]
+    marked = [index for index, row in enumerate(rows) if row["node"] == looked]
     headings = ("levels", "coarser than the table", "holds", *counts, "look")
     markup = table_html(caption, headings, entries, right=counts, marked=marked)
     pickable(markup, _look(screen), name=name)
 
 
-def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int) -> None:
+def _draw_ranking(screen: Screen, exploration: Exploration, metric: str, *, held: int) -> None:
+    """Draw all nodes ranked by a metric."""
     parts.heading("Every solution", level=3)
     every = bool(screen.choices.get(EVERY)) or not held
-    if held < len(found) and held:
+    if held < len(exploration) and held:
         screen.tick(
             "Also those that do not keep the promise",
             every,
             lambda value: screen.choices.__setitem__(EVERY, bool(value)),
             name=EVERY,
         )
-    of = len(found) if every else held
+    of = len(exploration) if every else held
     first = first_of(screen, FIRST, of=of, step=ON_PAGE)
-    rows = found.ranked(metric, first=first, most=min(ON_PAGE, of - first))
-    _node_table(screen, found, rows, f"The best {metric} first", name="nodes-table")
+    rows = exploration.ranked(metric, first=first, most=min(ON_PAGE, of - first))
+    _node_table(screen, exploration, rows, f"The best {metric} first", name="nodes-table")
     pages(screen, FIRST, of=of, step=ON_PAGE, what="Solutions")
     with parts.tag("details"):
         parts.tag("summary", "What the levels mean")
@@ -216,23 +224,24 @@ def _draw_ranking(screen: Screen, found: Exploration, metric: str, *, held: int)
             ("column", "levels"),
             [
                 (Own(column), "; ".join(f"{level}: {words}" for level, words in enumerate(meanings)))
-                for column, meanings in zip(found.columns, found.meanings, strict=True)
+                for column, meanings in zip(exploration.columns, exploration.meanings, strict=True)
             ],
         )
 
 
-def _draw_lattice(screen: Screen, found: Explored) -> None:
+def _draw_lattice(screen: Screen, explored: Explored) -> None:
+    """Draw the picture of the lattice."""
     parts.heading("All solutions in one picture, from the finest to the coarsest (the lattice)", level=3)
-    if found.picture is None:
-        parts.say(f"A picture of {len(found.lattice):,} solutions cannot be read: the list above has all of them.")
+    if explored.picture is None:
+        parts.say(f"A picture of {len(explored.lattice):,} solutions cannot be read: the list above has all of them.")
         return
     parts.say("Lines go from a solution to those one step coarser. Click a box to look at it.")
-    lattice(found.picture, _look(screen), name="lattice")
+    lattice(explored.picture, _look(screen), name="lattice")
 
 
-def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
+def _draw_looked(screen: Screen, explored: Explored, metric: str) -> None:
     """Draw the solution that is looked at: what it publishes, what it costs, some rows, and how to choose it."""
-    node, all_nodes = screen.choices.get(LOOKED), found.lattice
+    node, all_nodes = screen.choices.get(LOOKED), explored.lattice
     if (
         node is None
         or len(node) != len(all_nodes.heights)
@@ -245,16 +254,16 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
     ):
         parts.heading(f"Solution {spell_node(node)}", level=3)
         _facts(all_nodes, row)
-        samples = found.samples
+        samples = explored.samples
         parts.table(
             SOME_ROWS,
             [Own(name) for name in all_nodes.columns],
             [
                 [
-                    Own(arrow(samples.before[name][place], samples.after[name][level][place]))
+                    Own(arrow(samples.before[name][index], samples.after[name][level][index]))
                     for name, level in zip(all_nodes.columns, node, strict=True)
                 ]
-                for place in range(len(samples.before[all_nodes.columns[0]]))
+                for index in range(len(samples.before[all_nodes.columns[0]]))
             ],
         )
         screen.problem("choose-node")
@@ -269,16 +278,17 @@ def _draw_looked(screen: Screen, found: Explored, metric: str) -> None:
             )
 
 
-def _facts(found: Exploration, row: Row) -> None:
-    levels = zip(found.columns, found.meanings, row["node"], strict=True)
+def _facts(exploration: Exploration, row: Row) -> None:
+    """Draw the facts about a node."""
+    levels = zip(exploration.columns, exploration.meanings, row["node"], strict=True)
     facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
         ("keeps the promise", "yes" if row["satisfied"] else "no"),
-        ("suppressed", f"{row['suppressed_rows']:,} of {found.rows:,} {found.unit}"),
+        ("suppressed", f"{row['suppressed_rows']:,} of {exploration.rows:,} {exploration.unit}"),
         ("classes", f"{row['classes']:,}"),
-        ("smallest class", f"{row['smallest_class']:,} {found.unit}"),
+        ("smallest class", f"{row['smallest_class']:,} {exploration.unit}"),
         ("highest risk", percent(row["risk"]) if row["smallest_class"] else "–"),
-        *((Own(metric), spell_metric(metric, row[metric])) for metric in found.metrics),
+        *((Own(metric), spell_metric(metric, row[metric])) for metric in exploration.metrics),
     ]
     with parts.tag("dl", classes="facts"):
         for name, words in facts:

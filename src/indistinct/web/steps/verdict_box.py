@@ -46,18 +46,19 @@ def draw_verdict(screen: Screen, made: Any, *, short: bool = False) -> Verdict:
 
 
 def draw_looked_at(screen: Screen, verdict: Verdict) -> None:
-    """Draw what was looked at and is not open, folded."""
+    """Draw the lines that are not open, folded."""
     with parts.details("What was looked at", screen.choices, name="looked-at"):
         draw_list(list(settled_lines(verdict)))
 
 
 def _treatments(session: Session, made: Any) -> Treatments | None:
+    """Return the treatments found by the risk assessment, None if it is outdated."""
     risk = session.result(RISK) if session.is_fresh(RISK, key_of_risk(session, made)) else None
     return None if risk is None else risk["treatments"]
 
 
 def settled_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield the lines in which nothing is wrong, in words; one without an answer yet is being checked."""
+    """Yield the lines without a problem in words; unfinished ones are marked as being checked."""
     for line in verdict.lines:
         if line.state == "not checked" and verdict.running:
             yield f"being checked: {'attacks' if line.kind == 'attack' else words_of(line)}"
@@ -71,7 +72,7 @@ def link_to_release() -> None:
 
 
 def release_of(screen: Screen) -> Any:
-    """Return what the search made; say so and return None where there is nothing, or where it is old."""
+    """Return the current release; without one, or if it is outdated, draw that and return None."""
     made = fresh_release(screen.session)
     if made is not None:
         return made
@@ -80,7 +81,7 @@ def release_of(screen: Screen) -> Any:
 
 
 def say_no_release(*, old: bool) -> None:
-    """Say that there is no release, or that it is `old`, and lead to the search."""
+    """Draw that there is no release, or that it is outdated (`old`), with a link to the search."""
     if old:
         parts.notice(OLD_RELEASE, kind="warning", hint="Search again, or take the change back with Undo.")
     else:
@@ -93,20 +94,20 @@ def draw_findings(screen: Screen, findings: Sequence[PageFinding], *, name: str)
     if not findings:
         return
     with parts.tag("ul", classes="findings"):
-        for place, finding in enumerate(findings):
+        for index, finding in enumerate(findings):
             with parts.tag("li", classes=finding.tone):
                 parts.tag("span", finding.words)
                 if finding.remedies:
                     with parts.tag("div", classes="actions"):
                         for number, remedy in enumerate(finding.remedies):
-                            at = f"{name}-{place}-{number}"
+                            at = f"{name}-{index}-{number}"
                             take = screen.on(lambda policy=remedy.policy: take_change(screen, policy), at=name)
                             parts.button(remedy.words, take, name=at, disabled=screen.cannot_begin())
     screen.problem(name)
 
 
 def draw_chores(screen: Screen, made: Any) -> None:
-    """Draw what is still computed about a release, with the time left and a button to stop."""
+    """Draw the running computations on a release, with time left and a button to stop."""
     session = screen.session
     wanted = [each for each in chores_for(session, made) if not session.is_fresh(each.name, each.rests_on)]
     draw_chore_lines(screen, wanted, begin=lambda: follow(session))
@@ -140,5 +141,6 @@ def draw_chore_lines(screen: Screen, chores: Sequence[Chore], *, begin: Callable
 
 
 def _again(screen: Screen, name: str, begin: Callable[[], None]) -> None:
+    """Run a failed chore again."""
     screen.session.background.retry(name)
     begin()

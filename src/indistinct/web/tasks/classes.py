@@ -70,49 +70,57 @@ def class_page(
 
     `first` is the place of the first row, in the order that `by` names.
     """
-    found = sorted_rows(desk, policy, files)
+    sorted_table = sorted_rows(desk, policy, files)
     if by == "suppressed":
-        begin, of = found.published, len(found.order) - found.published
-        places: Codes = np.arange(begin + first, begin + min(first + rows, of))
-        classes: Codes = np.full(len(places), -1)
+        begin, of = sorted_table.published, len(sorted_table.order) - sorted_table.published
+        positions: Codes = np.arange(begin + first, begin + min(first + rows, of))
+        classes: Codes = np.full(len(positions), -1)
     else:
-        of = found.published
-        classes, places = _place_rows(found.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest")
-    part = found.before.take(pa.array(found.order[places])) if len(places) else found.before.slice(0, 0)
-    cells = [[as_text(value) for value in part[name].to_pylist()] for name in found.before.column_names]
-    shown = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
-    labels = dict(zip(shown, found.labels(shown), strict=True))
-    nothing = [""] * len(found.headings)
+        of = sorted_table.published
+        classes, positions = _place_rows(
+            sorted_table.sizes, np.arange(first, min(first + rows, of)), smallest=by == "smallest"
+        )
+    part = (
+        sorted_table.before.take(pa.array(sorted_table.order[positions]))
+        if len(positions)
+        else sorted_table.before.slice(0, 0)
+    )
+    cells = [[as_text(value) for value in part[name].to_pylist()] for name in sorted_table.before.column_names]
+    class_ids = [int(each) for each in dict.fromkeys(classes.tolist()) if each >= 0]
+    labels = dict(zip(class_ids, sorted_table.labels(class_ids), strict=True))
+    nothing = [""] * len(sorted_table.headings)
     return {
-        "before": list(found.before.column_names),
-        "after": list(found.headings),
-        "buckets": not found.structure.whole_rows,
-        "people": found.people is not None,
+        "before": list(sorted_table.before.column_names),
+        "after": list(sorted_table.headings),
+        "buckets": not sorted_table.structure.whole_rows,
+        "people": sorted_table.people is not None,
         "rows": [
             {
                 "class": int(each) + 1,
-                "size": int(found.sizes[each]) if each >= 0 else 0,
-                "people": int(found.people[each]) if each >= 0 and found.people is not None else None,
-                "before": [column[place] for column in cells],
+                "size": int(sorted_table.sizes[each]) if each >= 0 else 0,
+                "people": int(sorted_table.people[each]) if each >= 0 and sorted_table.people is not None else None,
+                "before": [column[index] for column in cells],
                 "after": labels.get(int(each), nothing),
             }
-            for place, each in enumerate(classes.tolist())
+            for index, each in enumerate(classes.tolist())
         ],
         "first": first,
         "of": of,
-        "classes": len(found.sizes),
-        "smallest": int((found.sizes if found.people is None else found.people).min()) if len(found.sizes) else 0,
-        "suppressed": len(found.order) - found.published,
+        "classes": len(sorted_table.sizes),
+        "smallest": int((sorted_table.sizes if sorted_table.people is None else sorted_table.people).min())
+        if len(sorted_table.sizes)
+        else 0,
+        "suppressed": len(sorted_table.order) - sorted_table.published,
     }
 
 
 def _place_rows(sizes: Codes, wanted: Codes, *, smallest: bool) -> tuple[Codes, Codes]:
     """Return, for each wanted position in the listing of classes, its class and the index of its row in the table."""
     ranked = np.argsort(sizes, kind="stable") if smallest else np.arange(len(sizes))
-    shown, begins = starts_of(sizes[ranked]), starts_of(sizes)
-    at = np.searchsorted(shown, wanted, side="right") - 1
+    starts, begins = starts_of(sizes[ranked]), starts_of(sizes)
+    at = np.searchsorted(starts, wanted, side="right") - 1
     classes = ranked[at]
-    return classes, begins[classes] + wanted - shown[at]
+    return classes, begins[classes] + wanted - starts[at]
 
 
 def as_text(value: Any) -> str:
@@ -124,11 +132,12 @@ def sorted_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
     """Return the rows of a release by class, found once for its recoding."""
     path = Path(files["recoding"])
     stamp = (path.stat().st_mtime_ns, path.stat().st_size)
-    found: Sorted = desk.keep(("classes", path, stamp), lambda: _sort_rows(desk, policy, files), most=1)
-    return found
+    rows: Sorted = desk.keep(("classes", path, stamp), lambda: _sort_rows(desk, policy, files), most=1)
+    return rows
 
 
 def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
+    """Return the published rows sorted by class or bucket."""
     recoding = read_recoding(files["recoding"])
     structure = certified_structure(read_certificate(Path(files["table"])))
     if structure.buckets is not None:
@@ -137,7 +146,7 @@ def _sort_rows(desk: Desk, policy: Policy, files: dict[str, Any]) -> Sorted:
 
 
 def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
-    """Return the rows of a table by the classes to which a recoding sends them."""
+    """Return the rows of a table sorted by the classes of a recoding."""
     schema, model = promise_of(recoding, None)
     keys: tuple[Key, ...] = ((PERSON,),) if schema.person else ()
     if needs_joint(recoding):  # its pieces speak of what the search had counted
@@ -145,32 +154,36 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
         keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
     source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
     made = fit(open_source(source)[0], source, recoding, keys=keys)
-    found = made.assignment
-    grouping = rows_of(source, found.domains, found.frequencies, made.counted.row_index)
-    owners = np.repeat(found.class_ids, found.counts)
+    assignment = made.assignment
+    grouping = rows_of(source, assignment.domains, assignment.frequencies, made.counted.row_index)
+    owners = np.repeat(assignment.class_ids, assignment.counts)
     # Rows that are left out come last.
-    arranged = np.argsort(np.where(owners < 0, len(found.classes), owners), kind="stable")
-    outputs = [(name, values, j) for j, column in enumerate(found.columns) for name, values in column.outputs]
-    people = found.classes.members if found.classes.unit == "people" else None
+    arranged = np.argsort(np.where(owners < 0, len(assignment.classes), owners), kind="stable")
+    outputs = [(name, values, j) for j, column in enumerate(assignment.columns) for name, values in column.outputs]
+    people = assignment.classes.members if assignment.classes.unit == "people" else None
     return Sorted(
         source.data.select(list(schema.quasi)),
         grouping.order[arranged],
-        found.classes.sizes,
+        assignment.classes.sizes,
         tuple(name for name, _, _ in outputs),
-        _labels(found, [(values, j) for _, values, j in outputs]),
+        _labels(assignment, [(values, j) for _, values, j in outputs]),
         people,
     )
 
 
-def _labels(found: Assignment, outputs: Sequence[tuple[pa.Array, int]]) -> Callable[[Sequence[int]], list[list[str]]]:
+def _labels(
+    assignment: Assignment, outputs: Sequence[tuple[pa.Array, int]]
+) -> Callable[[Sequence[int]], list[list[str]]]:
+    """Return a function that gives the published labels of classes."""
+
     def labels(classes: Sequence[int]) -> list[list[str]]:
-        return [[as_text(values[int(found.values[each, j])].as_py()) for values, j in outputs] for each in classes]
+        return [[as_text(values[int(assignment.values[each, j])].as_py()) for values, j in outputs] for each in classes]
 
     return labels
 
 
 def _by_bucket(recoding: Recoding, path: Path, structure: Buckets) -> Sorted:
-    """Return the rows of a release in buckets as they were published, and the values that stand apart, if some do."""
+    """Return the rows of a release in buckets as published, with the separate sensitive values."""
     table = open_table(path, published=True).data
     names = list(table.column_names)
     if structure.multisets:

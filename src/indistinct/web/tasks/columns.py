@@ -64,7 +64,7 @@ class _Columns:
 
 
 def pictures(desk: Desk, policy: Policy, names: Sequence[str]) -> dict[str, str]:
-    """Return a picture of each column as SVG, none of one whose values all differ."""
+    """Return a picture of each column as SVG, empty if all values differ."""
     table = table_of(desk, policy)
     made: dict[str, str] = desk.keep(("pictures", id(table)), dict)
     for name in names:
@@ -119,8 +119,8 @@ def standing_out(desk: Desk, policy: Policy, *, k: int) -> UniquenessCounts:
             return standing_of_rows(_group_columns(quasi, table.rows).counts, k=k)
         return standing_of_people(_group_columns(quasi, table.rows).group_ids(), people, k=k)
 
-    found: UniquenessCounts = desk.keep(key, count, most=50)
-    return found
+    counts: UniquenessCounts = desk.keep(key, count, most=50)
+    return counts
 
 
 def _people(desk: Desk, table: Table, names: Sequence[str]) -> Codes | None:
@@ -129,8 +129,8 @@ def _people(desk: Desk, table: Table, names: Sequence[str]) -> Codes | None:
         return None
 
     def find() -> Codes:
-        found = _group_columns([count_column(desk, table, name) for name in names], table.rows)
-        return found.group_ids() if len(found) < table.rows else np.zeros(0, dtype=np.int32)
+        people = _group_columns([count_column(desk, table, name) for name in names], table.rows)
+        return people.group_ids() if len(people) < table.rows else np.zeros(0, dtype=np.int32)
 
     people: Codes = desk.keep(("people", id(table), tuple(names)), find)
     return people

@@ -31,8 +31,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.models.k_anonymity import sizes_asked, with_size
 from indistinct.models.registry import all_of
 from indistinct.reporting.columns import MISSING
-from indistinct.spelling import arguments_of, spell
 from indistinct.tables import Table
+from indistinct.text_form import arguments_of, spell
 from indistinct.web.sessions import job_of
 from indistinct.web.tasks.classes import Sorted, as_text, by_class, sorted_rows
 from indistinct.web.tasks.searching import losses_of
@@ -71,33 +71,33 @@ class Explored:
 
 
 def explored_job(policy: Policy) -> Policy | None:
-    """Return what a lattice rests on: a job, however it is searched and whatever else is published."""
+    """Return the part of a policy that a lattice depends on: without algorithm and masking."""
     return job_of(replace(policy, algorithm=Auto(), target=None, pseudonyms={}))
 
 
 def explore_all(desk: Desk, policy: Policy, most: int = MAX_NODES) -> Explored:
     """Return every node of the lattice of a policy; one of more than `most` nodes is refused."""
     if policy.model is None:
-        raise ParameterError("nothing is asked of the release yet", hint="choose a model in the step Privacy")
+        raise ParameterError("no privacy model is chosen yet", hint="choose a model in the step Privacy")
     desk.enter("reading")
     table = table_of(desk, policy)
     desk.enter(TRYING)
-    found = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
+    exploration = explore_by_policy(table, policy, limit=most, progress=lambda share: desk.report(0.95 * share))
     desk.enter("drawing")
-    metrics = list(found.metrics)
+    metrics = list(exploration.metrics)
     return Explored(
-        found,
-        {metric: found.pareto(metric) for metric in metrics},
-        {metric: places_of(found, metric) for metric in metrics},
-        scope_style(found.to_svg(), "#lattice") if len(found) <= PICTURE_LIMIT else None,
+        exploration,
+        {metric: exploration.pareto(metric) for metric in metrics},
+        {metric: places_of(exploration, metric) for metric in metrics},
+        scope_style(exploration.to_svg(), "#lattice") if len(exploration) <= PICTURE_LIMIT else None,
         _samples(transform_by_policy(table, policy), policy),
     )
 
 
-def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
-    """Return risk and metric of the nodes that hold; of nodes that would lie on each other in a picture, one."""
-    held = np.asarray(found.satisfied) & np.isfinite(found.metrics[metric])
-    pairs = np.stack([found.risk[held], found.metrics[metric][held]], axis=1)
+def places_of(exploration: Exploration, metric: str) -> list[tuple[float, float]]:
+    """Return risk and metric of the satisfying nodes; overlapping points of a picture are merged."""
+    satisfied = np.asarray(exploration.satisfied) & np.isfinite(exploration.metrics[metric])
+    pairs = np.stack([exploration.risk[satisfied], exploration.metrics[metric][satisfied]], axis=1)
     if not len(pairs):
         return []
     spread = np.maximum(np.ptp(pairs, axis=0), 1e-12)
@@ -106,14 +106,14 @@ def places_of(found: Exploration, metric: str) -> list[tuple[float, float]]:
 
 
 def scope_style(svg: str, where: str) -> str:
-    r"""Return a picture whose style speaks of what is inside an element alone, and not of the page around it.
+    r"""Limit the style rules of a picture to an element, so that they do not affect the page.
 
     >>> scope_style("<svg><style>text { fill: #222 }\n.node { x: 1 }</style></svg>", "#here")
     '<svg><style>#here text { fill: #222 }\n#here .node { x: 1 }</style></svg>'
     """
 
-    def narrow(found: re.Match[str]) -> str:
-        return f"<style>{re.sub(r'(?m)^(?=[.a-z])', f'{where} ', found.group(1))}</style>"
+    def narrow(match: re.Match[str]) -> str:
+        return f"<style>{re.sub(r'(?m)^(?=[.a-z])', f'{where} ', match.group(1))}</style>"
 
     return re.sub(r"<style>(.*?)</style>", narrow, svg, flags=re.DOTALL)
 
@@ -184,11 +184,11 @@ class Solutions:
     @property
     def own(self) -> int | None:
         """Return the place of the solution that was published."""
-        return next((place for place, each in enumerate(self.solutions) if each.own), None)
+        return next((index for index, each in enumerate(self.solutions) if each.own), None)
 
 
 def key_of_solutions(policy: Policy, made: Mapping[str, Any]) -> Any:
-    """Return what other solutions rest on: the job, and how its release was found."""
+    """Return the key of other solutions: they are outdated when it changes."""
     return job_of(policy), made["algorithm"]
 
 
@@ -210,40 +210,44 @@ def solve(desk: Desk, policy: Policy, made: Mapping[str, Any]) -> Solutions | No
 
 
 def _solve_by_levels(desk: Desk, table: Table, policy: Policy, made: Mapping[str, Any]) -> Solutions:
+    """Return solutions from the lattice of levels."""
     desk.enter(TRYING)
-    found = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
+    exploration = explore_by_policy(table, policy, limit=MAX_NODES, metrics=("loss",), progress=desk.report)
     samples = _samples(transform_by_policy(table, policy), policy)
-    rows = range(len(samples.before[found.columns[0]]))
-    own = _own_node(found, made)
-    front = [row for row in found.pareto("loss") if row["node"] != own]
-    front += [] if own is None else [found.node(own)]
+    rows = range(len(samples.before[exploration.columns[0]]))
+    own = _own_node(exploration, made)
+    front = [row for row in exploration.pareto("loss") if row["node"] != own]
+    front += [] if own is None else [exploration.node(own)]
     solutions = [
         ShownSolution(
-            levels_in_words(found, row["node"]),
+            levels_in_words(exploration, row["node"]),
             row["smallest_class"],
             row["risk"],
             row["loss"],
             row["suppressed_rows"],
             row["classes"],
             tuple(
-                tuple(samples.after[name][level][place] for name, level in zip(found.columns, row["node"], strict=True))
-                for place in rows
+                tuple(
+                    samples.after[name][level][index]
+                    for name, level in zip(exploration.columns, row["node"], strict=True)
+                )
+                for index in rows
             ),
             node=row["node"],
             own=row["node"] == own,
         )
         for row in sorted(front, key=lambda row: (row["risk"], -row["loss"]))
     ]
-    before = tuple(tuple(samples.before[name][place] for name in found.columns) for place in rows)
-    others = tuple(places_of(found, "loss"))
-    return Solutions("levels", found.unit, tuple(found.columns), before, tuple(solutions), others)
+    before = tuple(tuple(samples.before[name][index] for name in exploration.columns) for index in rows)
+    others = tuple(places_of(exploration, "loss"))
+    return Solutions("levels", exploration.unit, tuple(exploration.columns), before, tuple(solutions), others)
 
 
-def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
-    """Return the node that was published, as far as its figures tell it."""
+def _own_node(exploration: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | None:
+    """Return the node of the release if its figures identify it, else None."""
     same = [
         row
-        for row in found.ranked("loss", most=int(found.satisfied.sum()))
+        for row in exploration.ranked("loss", most=int(exploration.satisfied.sum()))
         if (row["classes"], row["smallest_class"]) == (made["classes"], made["k"])
         and abs(row["loss"] - (made["loss"] or 0.0)) < 1e-9
     ]
@@ -252,7 +256,7 @@ def _own_node(found: Exploration, made: Mapping[str, Any]) -> tuple[int, ...] | 
 
 
 def arrow(before: str, after: str) -> str:
-    """Return what becomes of a value; one that stays is written once.
+    """Write a value before and after; an unchanged one is written once.
 
     >>> arrow("88", "80-89"), arrow("male", "male")
     ('88 → 80-89', 'male')
@@ -260,18 +264,18 @@ def arrow(before: str, after: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-def levels_in_words(found: Exploration, node: Sequence[int]) -> str:
+def levels_in_words(exploration: Exploration, node: Sequence[int]) -> str:
     """Return in words what is published of each column that is not unmodified."""
     coarser = [
         f"{column} {_plain_meaning(meanings[level])}"
-        for column, meanings, level in zip(found.columns, found.meanings, node, strict=True)
+        for column, meanings, level in zip(exploration.columns, exploration.meanings, node, strict=True)
         if level
     ]
     return ", ".join(coarser) or "everything unmodified"
 
 
 def _plain_meaning(meaning: str) -> str:
-    """Return what a level publishes, in plain words.
+    """Return the meaning of a level in plain words.
 
     >>> _plain_meaning("width 10 (9)"), _plain_meaning("month (24)"), _plain_meaning("one value")
     ('in steps of 10', 'by month', 'not shown')
@@ -298,6 +302,7 @@ LONGEST, ENOUGH = 12.0, 3
 def _solve_by_size(
     desk: Desk, table: Table, policy: Policy, algorithm: Algorithm, made: Mapping[str, Any]
 ) -> Solutions:
+    """Return solutions by searching again with other class sizes."""
     searching = algorithm if made["counters"]["seconds"] < QUICK else _without_refining(algorithm)
     asked, members = max(sizes_asked(policy.models)), made["original_people"] or made["original_rows"]
     possible = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
@@ -308,25 +313,26 @@ def _solve_by_size(
     before = tuple(tuple(as_text(source.data[name][int(row)].as_py()) for name in columns) for row in rows)
     solutions = [_own_solution(desk, policy, made, asked, rows)]
     began = time.monotonic()
-    for place, k in enumerate(sizes):
+    for index, k in enumerate(sizes):
         if time.monotonic() - began > LONGEST and len(solutions) > ENOUGH:
             break
         desk.enter(f"searching with k = {k}")
         tried = replace(policy, models=with_size(policy.models, k), algorithm=searching)
         with suppress(IndistinctError):  # a k that cannot be had is none of several
             solutions.append(_solution_for(tried, table, k, rows))
-        desk.report((place + 1) / len(sizes))
+        desk.report((index + 1) / len(sizes))
     ordered = sorted(solutions, key=lambda each: (-each.size, each.risk))
     return Solutions("sizes", made["figures"].unit, columns, before, tuple(ordered))
 
 
 def _without_refining(algorithm: Algorithm) -> Algorithm:
-    """Return what a refinement began with: to refine every size would take too long."""
+    """Return the algorithm that a refinement starts with: refining every size would take too long."""
     start = arguments_of(algorithm).get("start") if algorithm.name == Refine.name else None
     return algorithm if not isinstance(start, str) or start == BEST else parse_algorithm(start)
 
 
 def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, rows: Codes) -> ShownSolution:
+    """Describe the current release as a solution."""
     after = _labels_of(sorted_rows(desk, policy, made["files"]), rows)
     gone = made["suppressed_rows"] if made["suppressed_people"] is None else made["suppressed_people"]
     return ShownSolution(
@@ -336,6 +342,7 @@ def _own_solution(desk: Desk, policy: Policy, made: Mapping[str, Any], k: int, r
 
 
 def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSolution:
+    """Make a release for one class size, and describe it as a solution."""
     release = run_job(job_of_policy(policy, table=table, output=None))
     certificate, losses = release.certificate, losses_of(release)
     gone = certificate.suppressed_rows if certificate.people is None else certificate.people.suppressed
@@ -346,15 +353,15 @@ def _solution_for(policy: Policy, table: Table, k: int, rows: Codes) -> ShownSol
     )  # fmt: skip
 
 
-def _labels_of(found: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
-    """Return what classes show of some rows; one that is left out says so."""
-    places = np.empty(len(found.order), dtype=np.int64)
-    places[found.order] = np.arange(len(found.order))
-    ends = np.cumsum(found.sizes)
-    classes = np.searchsorted(ends, places[rows], side="right")
-    there = [int(each) for each in classes if each < len(found.sizes)]
-    labels = dict(zip(there, found.labels(there), strict=True)) if there else {}
-    nothing = (LEFT_OUT, *[""] * (len(found.headings) - 1))
+def _labels_of(sorted_rows: Sorted, rows: Codes) -> tuple[tuple[str, ...], ...]:
+    """Return the published labels of some rows; suppressed rows are marked."""
+    positions = np.empty(len(sorted_rows.order), dtype=np.int64)
+    positions[sorted_rows.order] = np.arange(len(sorted_rows.order))
+    ends = np.cumsum(sorted_rows.sizes)
+    classes = np.searchsorted(ends, positions[rows], side="right")
+    there = [int(each) for each in classes if each < len(sorted_rows.sizes)]
+    labels = dict(zip(there, sorted_rows.labels(there), strict=True)) if there else {}
+    nothing = (LEFT_OUT, *[""] * (len(sorted_rows.headings) - 1))
     return tuple(tuple(labels.get(int(each), nothing)) for each in classes)
 
 
@@ -368,11 +375,11 @@ class AlgorithmGrid:
 
 
 def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: Sequence[int]) -> AlgorithmGrid:
-    """Return what each algorithm gives for each k: releases that are made, measured and thrown away."""
+    """Make and measure a release for each algorithm and each k; the releases are discarded."""
     desk.enter("reading")
     table = table_of(desk, policy)
     by_spec = {all_of(with_size(policy.models, k)).spec(): k for k in sizes}
-    found = compare_by_policy(
+    comparison = compare_by_policy(
         table,
         replace(policy, target=None),
         algorithms=list(algorithms),
@@ -382,7 +389,7 @@ def compare_grid(desk: Desk, policy: Policy, algorithms: Sequence[str], sizes: S
         progress=desk.report,
     )
     return AlgorithmGrid(
-        found, draw_comparison(found), tuple(by_spec[str(trial.point.model)] for trial in found.trials)
+        comparison, draw_comparison(comparison), tuple(by_spec[str(trial.point.model)] for trial in comparison.trials)
     )
 
 

@@ -99,7 +99,7 @@ class _Bound:
 
 
 def survey(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, HierarchyFit]:
-    """Return how the hierarchies of some columns fit; a column without one has its values and nothing else."""
+    """Check how the hierarchies of some columns fit; without a hierarchy return only the values."""
     return {name: _fit_column(desk, policy, name, policy.hierarchies.get(name)).fit for name in columns}
 
 
@@ -109,6 +109,7 @@ def outline(desk: Desk, policy: Policy, columns: Sequence[str]) -> dict[str, Out
 
 
 def _outline_column(desk: Desk, policy: Policy, column: str) -> Outline:
+    """Return the fit, the suggestion and examples of a column's hierarchy."""
     domain, counts = _values(desk, policy, column)
     advice = suggest(domain)
     now, advised = (_fit_column(desk, policy, column, each) for each in (policy.hierarchies.get(column), advice))
@@ -141,18 +142,18 @@ def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:
 
 
 def preview(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> Preview:
-    """Return what a hierarchy makes of the most frequent, smallest and largest values of a column."""
+    """Preview a hierarchy on the most frequent, smallest and largest values of a column."""
     domain, counts = _values(desk, policy, column)
     bound = _fit_column(desk, policy, column, hierarchy)
     taxonomy, chosen = bound.taxonomy, _chosen(domain, counts)
     texts = domain.decode(np.array([code for _, code in chosen], dtype=np.int64)).cast(pa.string()).to_pylist()
     meanings = () if taxonomy is None else level_meanings(taxonomy, hierarchy)[1:]
-    shown = []
+    lines = []
     for (why, code), text in zip(chosen, texts, strict=True):
-        place = int(bound.codes[code])
-        labels = () if taxonomy is None else tuple(_label(taxonomy, place, level) for level in _above(taxonomy))
-        shown.append((why, text or "", int(counts[code]), labels))
-    return Preview(meanings, tuple(shown))
+        index = int(bound.codes[code])
+        labels = () if taxonomy is None else tuple(_label(taxonomy, index, level) for level in _above(taxonomy))
+        lines.append((why, text or "", int(counts[code]), labels))
+    return Preview(meanings, tuple(lines))
 
 
 def begin_hierarchy(desk: Desk, policy: Policy, column: str, *, kind: str) -> Hierarchy:
@@ -225,19 +226,19 @@ def _values(desk: Desk, policy: Policy, column: str) -> tuple[Domain, Codes]:
         return encoded.domain, np.bincount(encoded.codes, minlength=len(encoded.domain))
 
     key = ("column values", *stamp_of(policy.source, policy.input.reading), column)
-    found: tuple[Domain, Codes] = desk.keep(key, count, most=_most_kept(policy))
-    return found
+    values: tuple[Domain, Codes] = desk.keep(key, count, most=_most_kept(policy))
+    return values
 
 
 def _fit_column(desk: Desk, policy: Policy, column: str, hierarchy: Hierarchy | None) -> _Bound:
     domain, _ = _values(desk, policy, column)
     key = _key_of_fit(policy, column, hierarchy)
-    found: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
-    return found
+    bound: _Bound = desk.keep(key, lambda: _fit_domain(hierarchy, domain), most=_most_kept(policy))
+    return bound
 
 
 def _most_kept(policy: Policy) -> int:
-    """Return how much is kept: a page shows all columns at once, each with its values, unmodified and as suggested."""
+    """Return the size of the cache: a page shows all columns, each in three forms."""
     return KEPT + 3 * len(policy.schema.columns)
 
 
@@ -285,7 +286,7 @@ def _above(taxonomy: Taxonomy) -> range:
 
 
 def _label(taxonomy: Taxonomy, code: int, level: int) -> str | None:
-    """Return what a value becomes on a level, None if it is not covered."""
+    """Return the label of a value on a level, None if the value is not covered."""
     return None if code < 0 else taxonomy.labels[level][taxonomy.ancestors[code, level]] or ""
 
 
@@ -328,6 +329,7 @@ def _few(domain: Domain) -> list[str]:
 
 
 def _tree(domain: Domain, bound: _Bound, hierarchy: Hierarchy | None) -> Explicit:
+    """Convert a hierarchy to a tree of listed values that can be edited."""
     table = table_of_values(hierarchy)
     if table is not None:
         return tree_of(table.rows, rooted=table.rooted)
@@ -348,8 +350,8 @@ def _cuts(domain: Domain) -> list[list[float]]:
     width, line = _intervals(domain).widths[-1], domain.positions()
     low, high = (int(line.min() // width), int(line.max() // width)) if len(line) else (0, 0)
     step = max(1, (high - low) // FIRST_CUTS)
-    places = range(low + 1, high + 1, step) or range(low, low + 1)
-    ends: list[float] = [round(place * width, 12) for place in places]
+    positions = range(low + 1, high + 1, step) or range(low, low + 1)
+    ends: list[float] = [round(index * width, 12) for index in positions]
     return [ends, ends[1::2]] if len(ends) > 2 else [ends]
 
 

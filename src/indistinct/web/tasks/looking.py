@@ -80,8 +80,10 @@ class Allowed:
 
     def has(self, path: Path) -> bool:
         """Return whether a path leads into one of these folders; an address or standard input does not."""
-        place = path.resolve()
-        return not is_elsewhere(path) and (place.is_relative_to(self.folder) or place.is_relative_to(self.uploaded))
+        resolved = path.resolve()
+        return not is_elsewhere(path) and (
+            resolved.is_relative_to(self.folder) or resolved.is_relative_to(self.uploaded)
+        )
 
     def require(self, path: Path, what: str) -> None:
         """Raise `PolicyError` if a path leads somewhere else."""
@@ -104,18 +106,18 @@ def look(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Lo
         except InputError as error:
             if error.details.get("undecided") == "sheet":
                 return Sheets(tuple(error.values))
-            shown = None if exact else layout_shown(error, reading)
-            if shown is None:
+            layout = None if exact else layout_shown(error, reading)
+            if layout is None:
                 raise
-            return look(desk, path, shown)
+            return look(desk, path, layout)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
-        found = inspect_as_read(table) if exact else inspect(table)
+        inspection = inspect_as_read(table) if exact else inspect(table)
         desk.report(0.9)
-        policy = starter_policy(found, path, path.parent, reading=found.reading)
-        policy = replace(policy, output=replace(policy.output, writing=writing_like(path, found.reading)))
-        read = table if found.reading == table.reading else open_kept(desk, path, found.reading)
-        return _look_of(found, policy, policy, path, read)
+        policy = starter_policy(inspection, path, path.parent, reading=inspection.reading)
+        policy = replace(policy, output=replace(policy.output, writing=writing_like(path, inspection.reading)))
+        read = table if inspection.reading == table.reading else open_kept(desk, path, inspection.reading)
+        return _look_of(inspection, policy, policy, path, read)
 
 
 def layout_shown(error: InputError, reading: Reading) -> Reading | None:
@@ -135,7 +137,7 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
         table_path = policy.source
         if not isinstance(table_path, Path):
             raise PolicyError(
-                "the policy reads a table of a database, and the page reads files",
+                "the policy reads a table of a database, and the web app reads files",
                 hint="run it on the command line with `indistinct anonymize`, or save the table in a file",
             )
         if not allowed.has(table_path) or not (table_path.is_file() or kind_of_lake(table_path)):
@@ -146,9 +148,9 @@ def look_by_policy(desk: Desk, path: Path, allowed: Allowed) -> Look | MissingTa
         policy.schema.check(table.columns)
         desk.report(0.3)
         desk.enter("looking at columns", f"{table.rows:,} rows")
-        found = inspect_as_read(table)
-        starter = starter_policy(found, table_path, policy.base, reading=found.reading)
-        return _look_of(found, policy, starter, table_path, table)
+        inspection = inspect_as_read(table)
+        starter = starter_policy(inspection, table_path, policy.base, reading=inspection.reading)
+        return _look_of(inspection, policy, starter, table_path, table)
 
 
 def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple[Look, tuple[str, ...]]:
@@ -163,9 +165,9 @@ def look_at_project(desk: Desk, path: Path, policy: Path, *, most: int) -> tuple
         made = read_policy(policy)
         job = move_files(made, made.locate, base=policy.parent, move_hierarchy=lambda _: None)
         table = open_kept(desk, taken.data, job.input.reading)
-        found = inspect_as_read(table)
-        starter = starter_policy(found, taken.data, job.base, reading=found.reading)
-        return _look_of(found, job, starter, taken.data, table), taken.lost
+        inspection = inspect_as_read(table)
+        starter = starter_policy(inspection, taken.data, job.base, reading=inspection.reading)
+        return _look_of(inspection, job, starter, taken.data, table), taken.lost
 
 
 def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
@@ -176,20 +178,21 @@ def inspection_with_warnings(found: Inspection) -> dict[str, Any]:
     return inspection
 
 
-def _look_of(found: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
-    inspection = inspection_with_warnings(found)
+def _look_of(profile: Inspection, policy: Policy, starter: Policy, path: Path, table: Table) -> Look:
+    """Collect what the app shows of an opened table."""
+    inspection = inspection_with_warnings(profile)
     for column in inspection["columns"]:
-        if is_nearly_unique(round(column["unique_share"] * found.rows), found.rows):
+        if is_nearly_unique(round(column["unique_share"] * profile.rows), profile.rows):
             column["coarser"] = suggest_coarser(table.data[column["name"]])
             column["whole"] = pa.types.is_integer(table.data[column["name"]].type)
-    return Look(policy, starter_notes(found), inspection, starter, form_of(path, found.reading))
+    return Look(policy, starter_notes(profile), inspection, starter, form_of(path, profile.reading))
 
 
 def points_at_people(profile: ColumnProfile) -> dict[str, str]:
-    """Return what the values of a column show that points at people, as a quasi-identifier and in other roles."""
+    """Return the identifying pattern of a column's values, as a quasi-identifier and in other roles."""
     roles = {"quasi": Role.QUASI, "other": None}
-    found = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
-    return {key: "" if each is None else each.meaning for key, each in found.items()}
+    patterns = {key: identifying_pattern(profile.name, profile.patterns, role) for key, role in roles.items()}
+    return {key: "" if each is None else each.meaning for key, each in patterns.items()}
 
 
 def _policy_at(path: Path, allowed: Allowed) -> Policy:
@@ -241,7 +244,7 @@ def _with_table(policy: Policy, table: Path) -> Policy:
 
 @contextmanager
 def without_folder(path: Path) -> Iterator[None]:
-    """Let errors name a file without the folder that it lies in, which may be the private one of a session."""
+    """Remove the folder of a file from error messages: it may be the private one of a session."""
     try:
         yield
     except IndistinctError as error:
@@ -251,7 +254,7 @@ def without_folder(path: Path) -> Iterator[None]:
 
 
 def form_of(path: Path, reading: Reading) -> dict[str, Any]:
-    """Return how a file, or the first of several, is written: its kind, and what was found by itself."""
+    """Return how a file, or the first of several, is written: its kind, encoding and delimiter."""
     if kind_of_lake(path) is not None:
         return {"kind": "lake"}
     path = (files_of(path) or (path,))[0]
@@ -260,8 +263,8 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
         how = delimited_reading(path, reading)
         for candidate in encodings(path, reading.encoding):
             with suppress(UnicodeError):
-                found = find_dialect(path, candidate, how)
-                return {"kind": "text", "delimiter": found.delimiter, "encoding": found.encoding}
+                dialect = find_dialect(path, candidate, how)
+                return {"kind": "text", "delimiter": dialect.delimiter, "encoding": dialect.encoding}
     if kind in SHEETS:
         with open_workbook(path) as book:
             return {"kind": "workbook", "sheets": list(book.sheet_names)}
@@ -269,7 +272,7 @@ def form_of(path: Path, reading: Reading) -> dict[str, Any]:
 
 
 def writing_like(path: Path, reading: Reading) -> Writing:
-    """Return how to write a text file as another one is written, with formulas guarded from spreadsheets."""
+    """Return options to write a text file like another one, with formulas guarded from spreadsheets."""
     form = form_of(path, reading)
     if form["kind"] != "text":
         return Writing(formulas=writes_text(path))

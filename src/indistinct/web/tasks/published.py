@@ -72,8 +72,8 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
     hierarchies = {name: each for name, each in given.used_hierarchies.items() if name in alone.columns}
     original = encoded_original(table.data, alone, hierarchies=hierarchies)
     domains = {name: each.domain for name, each in original.items()}
-    shown = view_of(given.tables, policy.schema, domains=domains, hierarchies=hierarchies)
-    shares = shares_of(original, shown)[column]
+    view = view_of(given.tables, policy.schema, domains=domains, hierarchies=hierarchies)
+    shares = shares_of(original, view)[column]
     notes = [] if shares.exact else [SPREAD]
     return draw_shares(
         column,
@@ -88,24 +88,24 @@ def _draw_column(desk: Desk, policy: Policy, files: Files, column: str) -> str:
 
 
 def all_distances(desk: Desk, policy: Policy, files: dict[str, Any]) -> dict[str, Any]:
-    """Return how far every column and every pair is from the original: a picture, and the figures of columns."""
+    """Compare all columns and pairs with the original: a picture, and figures by column."""
     desk.enter("reading")
     given = published_files(desk, policy, files)
     desk.enter("comparing columns")
-    found = distributions(given, progress=desk.report)
+    distances = distributions(given, progress=desk.report)
     picture = None
-    if len(found.columns) > 1:
-        picture = draw_distributions(found, title="How far the release is from the original")
-    return {"picture": picture, **found.to_json()}
+    if len(distances.columns) > 1:
+        picture = draw_distributions(distances, title="How far the release is from the original")
+    return {"picture": picture, **distances.to_json()}
 
 
 def zip_files(target: Path, files: Iterable[Path]) -> Path:
-    """Write an archive in which files have their names and nothing else: no folder, no time, no owner."""
+    """Write a ZIP archive of files without folders, times and owners."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(files, key=lambda each: each.name):
             entry = zipfile.ZipInfo(path.name, EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as place:
-                shutil.copyfileobj(source, place, 1 << 20)
+            with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as entry_file:
+                shutil.copyfileobj(source, entry_file, 1 << 20)
     target.chmod(0o600)
     return target

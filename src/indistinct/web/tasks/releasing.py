@@ -71,7 +71,7 @@ def prepare(
     verdict = verify_files(desk, policy, files)
     if not verdict["holds"]:
         raise VerificationError(
-            "the published file does not keep its promise, so that there is nothing to take",
+            "the published file does not satisfy its privacy guarantee, so it cannot be downloaded",
             hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.4)
@@ -89,7 +89,7 @@ def prepare(
 
 
 def shipped_name(policy: Policy) -> str:
-    """Return what the table of a policy that is given away is called."""
+    """Return the file name of the released table."""
     return "release.csv" if policy.output.path is None else policy.output.path.name
 
 
@@ -98,7 +98,7 @@ def _recoding_of(path: Path) -> Path:
 
 
 def _name_files(old: Files, path: Path) -> Iterable[tuple[Path, Path]]:
-    """Yield where each published file lies, and under which name it is given away."""
+    """Yield each published file with the path for the recipient."""
     yield old["table"], path
     yield old["certificate"], certificate_path(path)
     for each in old["others"]:
@@ -106,7 +106,7 @@ def _name_files(old: Files, path: Path) -> Iterable[tuple[Path, Path]]:
 
 
 def _give(old: Path, new: Path) -> None:
-    """Put a file under a second name; copy it where the disk knows no second names."""
+    """Link a file under a second name; copy it where the disk does not support links."""
     try:
         os.link(old, new)
     except OSError:
@@ -121,7 +121,7 @@ def _copy_recoding(old: Path, new: Path) -> None:
 
 
 def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path) -> None:
-    """Publish the table anew under the recoding that was found, in another form; a ledger remembers it."""
+    """Publish the table again with the found recoding in another format, and record it in the ledger."""
     recoding = read_recoding(made["files"]["recoding"])
     original = original_of(desk, policy)
     # What the first release promised and was allowed holds again, and is known by its recoding.
@@ -133,7 +133,7 @@ def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path
 
 
 def verify_files(desk: Desk, policy: Policy, files: Files) -> dict[str, Any]:
-    """Return what `indistinct verify` says of a release, with all counts: it is for the steward."""
+    """Verify a release as `indistinct verify` does, with all counts, for the steward."""
     given = published_files(desk, policy, files)
     return verify(given, model=promised_model(policy.model, policy.algorithm, policy.schema)).to_json()
 
@@ -182,7 +182,7 @@ def write_into(
     sources: Sequence[Path],
     overwrite: bool,
 ) -> list[str]:
-    """Put the files of a release into a folder: all whole, or none. Return their names.
+    """Write the files of a release into a folder, all or none; return their names.
 
     The archives are left out. The policy is written with paths relative to that folder, and what is only for the
     steward can be read by its owner alone. No file of `sources` is replaced.

@@ -42,7 +42,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         population_size=population_size,
         progress=lambda share: desk.report(0.2 + 0.5 * share),
     )
-    found, figures = assessed.to_json(), assessed.figures
+    assessment, figures = assessed.to_json(), assessed.figures
     desk.report(0.6)
     desk.enter("comparing coarser columns")
     treatments = find_treatments(desk, policy, files)
@@ -50,7 +50,10 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
     desk.enter("looking for members")
     members, why = _members(given)
     desk.enter("drawing")
-    documents = {"assess": JsonValues("assess", found), "certificate": JsonValues("certificate", certificate_in(files))}
+    documents = {
+        "assess": JsonValues("assess", assessment),
+        "certificate": JsonValues("certificate", certificate_in(files)),
+    }
     if members:
         found_members = {name: dict(each.to_json()) for name, each in members.items()}
         documents["membership"] = JsonValues("membership", found_members)
@@ -59,7 +62,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
         documents["unique_on_columns"] = JsonValues("unique_on_columns", column_set_facts(given))
     facts = Facts(Subject(given, policy), documents, reasons, membership=members)
     return {
-        "found": found,
+        "found": assessment,
         "figures": figures,
         "treatments": treatments,
         "pictures": _pictures(facts),
@@ -68,7 +71,7 @@ def assess_release(desk: Desk, policy: Policy, files: Files, *, population_size:
 
 
 def _pictures(facts: Facts) -> list[Picture]:
-    """Return what is looked at first; the running shares say once more what the class sizes say."""
+    """Return the first pictures of risk, without that of running shares."""
     try:
         drawn, _ = separate_pictures(risk.pictures_of_risk(facts))
     except MissingExtraError:
@@ -90,7 +93,7 @@ def _members(given: Published) -> tuple[Mapping[str, Membership], str]:
 
 
 def _sections(facts: Facts) -> list[Section]:
-    """Return what the report says of risk; without the packages that draw there are no pictures."""
+    """Return the sections of the report on risk, without pictures if the extra is not installed."""
     sections = []
     for part in (
         risk.found_again,
@@ -121,7 +124,7 @@ def attack_release(
     seconds: float = SECONDS,
     beside: Mapping[str, Path] | None = None,
 ) -> dict[str, Any]:
-    """Return what attacks achieve: the figures of `indistinct attack`, and what to show of them.
+    """Run attacks: return the figures of `indistinct attack`, and blocks to draw.
 
     `beside` are files that an attacker or a judge has too: `external`, `control`, `earlier`.
     """
@@ -134,6 +137,6 @@ def attack_release(
         known["earlier"] = read_release(beside["earlier"], policy.schema, algorithm=policy.algorithm)
     desk.enter("attacking")
     outcomes = attack_all(given, attacks=attacks, seconds=seconds, progress=desk.report, **known)
-    found = outcomes.to_json()
-    facts = Facts(Subject(given, policy), {"attack": JsonValues("attack", found)})
-    return {"found": found, "sections": [risk.attacks(facts, internal=True)]}
+    document = outcomes.to_json()
+    facts = Facts(Subject(given, policy), {"attack": JsonValues("attack", document)})
+    return {"found": document, "sections": [risk.attacks(facts, internal=True)]}

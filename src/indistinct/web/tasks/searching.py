@@ -26,7 +26,7 @@ RECODING = "recoding.json"
 
 
 def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
-    """Publish by a policy into a folder of its own, and return the summary of the run with where its files lie.
+    """Publish by a policy into a new folder; return the summary of the run and the paths of its files.
 
     The release is verified as written. It is the one that `indistinct anonymize` makes of the policy: its recoding is
     kept, but an algorithm that chooses by itself is not held to those that suit other tables. A ledger is read and not
@@ -52,6 +52,7 @@ def search(desk: Desk, policy: Policy, folder: Path) -> dict[str, Any]:
 
 
 def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Release:
+    """Make the release without recording it in the ledger."""
     job = job_of_policy(policy, table=table, output=path, progress=progress)
     if job.history.ledger is None:
         return run_job(job)
@@ -63,7 +64,7 @@ def _release(policy: Policy, table: Any, path: Path, *, progress: Any) -> Releas
 
 
 def release_name(policy: Policy) -> str:
-    """Return what the file of a release is called: as the policy says, if that is a file that can be written here.
+    """Return the file name of a release: that of the policy if its format can be written here.
 
     >>> from indistinct.job.policy import Input, Output
     >>> from indistinct.schema import Schema
@@ -88,7 +89,7 @@ def _measure(release: Release, policy: Policy) -> Any:
 
 
 def _figures(release: Release) -> dict[str, Any]:
-    """Return what the strip and the result show in addition to the summary.
+    """Return the figures of the result beyond the summary.
 
     Losses are shares of detail, by column, and their mean; where values are not recoded there are none.
     """

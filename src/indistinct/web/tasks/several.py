@@ -56,7 +56,7 @@ class TablesLook:
 
 
 def look_at_files(desk: Desk, path: Path, reading: Reading, *, exact: bool = False) -> Look | Sheets | TablesLook:
-    """Open what lies at a path: several tables where it is a folder of files with different columns, else one table."""
+    """Open a path: several tables if it is a folder of files with different columns, else one table."""
     files = tables_in(path) if path.is_dir() and kind_of_lake(path) is None else None
     return look(desk, path, reading, exact=exact) if files is None else look_at_tables(desk, files)
 
@@ -72,9 +72,9 @@ def look_at_tables(desk: Desk, files: Mapping[str, Path], *, people: str | None 
     """Inspect several files, and propose the people table, person IDs, roles and the calendar."""
     desk.enter("looking at columns", f"{len(files)} tables")
     with without_folder(next(iter(files.values())).parent):
-        found = propose_linked(files, people=people)
-    inspections = {name: inspection_with_warnings(each) for name, each in found.inspections.items()}
-    return TablesLook(found.policy, inspections, found.reasons, found.left_out)
+        proposal = propose_linked(files, people=people)
+    inspections = {name: inspection_with_warnings(each) for name, each in proposal.inspections.items()}
+    return TablesLook(proposal.policy, inspections, proposal.reasons, proposal.left_out)
 
 
 def look_by_linked_policy(desk: Desk, path: Path, allowed: Allowed, files: Path) -> TablesLook | MissingTable:
@@ -88,17 +88,17 @@ def look_by_linked_policy(desk: Desk, path: Path, allowed: Allowed, files: Path)
         base = allowed.folder if path.resolve().is_relative_to(allowed.uploaded.parent) else path.parent
         _check_paths(parse_toml(text), base, allowed)
         policy = linked_policy_from_toml(text, base=base)
-        missing = [place for place in _places(policy) if not allowed.has(place) or not place.is_file()]
-        if missing and all((files / place.name).is_file() for place in _places(policy)):
+        missing = [index for index in _places(policy) if not allowed.has(index) or not index.is_file()]
+        if missing and all((files / index.name).is_file() for index in _places(policy)):
             policy, missing = move_linked(policy, lambda given: Path(given.name), base=files,
                                           move_hierarchy=lambda given: (base / given).resolve()), []  # fmt: skip
         if missing:
             return MissingTable(missing[0].name)
     inspections = {}
-    for table, place in zip(policy.tables, _places(policy), strict=True):
-        with without_folder(place):
-            desk.enter("reading", place.name)
-            inspections[table.name] = inspection_with_warnings(inspect_as_read(open_kept(desk, place, table.reading)))
+    for table, index in zip(policy.tables, _places(policy), strict=True):
+        with without_folder(index):
+            desk.enter("reading", index.name)
+            inspections[table.name] = inspection_with_warnings(inspect_as_read(open_kept(desk, index, table.reading)))
     return TablesLook(policy, inspections, decided=True)
 
 
@@ -110,12 +110,14 @@ def _check_paths(document: Mapping[str, Any], base: Path, allowed: Allowed) -> N
     """Raise `PolicyError` for a file that may not be read, before any is."""
     tables = document.get("tables")
     if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
-        raise PolicyError("this is no policy of several tables", hint="it has a section [tables.NAME] for each table")
+        raise PolicyError(
+            "this is not a policy of several tables", hint="it has a section [tables.NAME] for each table"
+        )
     for name, table in tables.items():
         columns = table.get("columns")
         for column, given in (columns if isinstance(columns, dict) else {}).items():
-            found = given.get("hierarchy") if isinstance(given, dict) else None
-            hierarchy: dict[str, Any] = found if isinstance(found, dict) else {}
+            declared = given.get("hierarchy") if isinstance(given, dict) else None
+            hierarchy: dict[str, Any] = declared if isinstance(declared, dict) else {}
             for key in ("file", "parents"):
                 if isinstance(hierarchy.get(key), str):
                     allowed.require(base / hierarchy[key], f"[tables.{name}] {column}: the hierarchy file")
@@ -125,8 +127,8 @@ def assess_known_rows(desk: Desk, policy: LinkedPolicy) -> dict[str, Any]:
     """Return how many people are left among fewer than k by the number of known rows: a picture, and figures."""
     desk.enter("counting known rows")
     with without_folder(policy.base):
-        found = assess_originals(policy, KNOWN)
-    return {"picture": draw_known_rows(found), "found": found.to_json(), "people": found.people}
+        risks = assess_originals(policy, KNOWN)
+    return {"picture": draw_known_rows(risks), "found": risks.to_json(), "people": risks.people}
 
 
 def publish_tables(desk: Desk, policy: LinkedPolicy, folder: Path) -> dict[str, Any]:
@@ -153,7 +155,7 @@ def judge_tables(desk: Desk, policy: LinkedPolicy, folder: Path, policy_text: st
         made = report_folder(folder, policy)
     if not made.holds:
         raise VerificationError(
-            "the published files do not keep their promise, so that there is nothing to take",
+            "the published files do not satisfy their privacy guarantee, so they cannot be downloaded",
             hint=MUST_NOT_HAPPEN,
         )
     desk.report(0.9)

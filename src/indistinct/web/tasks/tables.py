@@ -16,7 +16,7 @@ def open_kept(desk: Desk, source: Any, reading: Reading) -> Table:
 
 
 def stamp_of(source: Any, reading: Reading) -> tuple[Any, ...]:
-    """Return what tells a table from another one: where it is, when it was written, and how it is read."""
+    """Return a value that identifies a table: its path, its time of change, and its reading options."""
     there = isinstance(source, Path) and source.is_file()
     written = (source.stat().st_mtime_ns, source.stat().st_size) if there else None
     return source, written, repr(reading)

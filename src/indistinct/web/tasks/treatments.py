@@ -68,17 +68,17 @@ class Treatments:
 def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
     """Return coarser ways for the columns of a release that no generalization touched, with what they reach."""
     insensitive, kept = policy.schema.insensitive, (*policy.schema.insensitive, *policy.schema.sensitive)
-    raw, found = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
-    if not found.structure.whole_rows:
+    raw, release = table_of(desk, policy).data, sorted_rows(desk, policy, dict(files))
+    if not release.structure.whole_rows:
         return Treatments()
-    rows = found.order[: found.published]
+    rows = release.order[: release.published]
     owners = _owners(raw, policy)[rows]
     varying = _varying_columns(raw, policy, rows, owners)
     if not kept or raw.num_rows * (len(insensitive) + 1) * (3 * len(kept) + 1) > MAX_WORK:
         return Treatments(varying=varying)
-    classes = np.repeat(np.arange(len(found.sizes)), found.sizes)
-    shown = transform_by_policy(table_of(desk, policy), policy).data
-    codes = {name: codes_of(name, shown[name].take(pa.array(rows))) for name in insensitive}
+    classes = np.repeat(np.arange(len(release.sizes)), release.sizes)
+    published = transform_by_policy(table_of(desk, policy), policy).data
+    codes = {name: codes_of(name, published[name].take(pa.array(rows))) for name in insensitive}
     if any(each is None for each in codes.values()):  # values that cannot be compared may all differ
         return Treatments(varying=varying)
 
@@ -100,7 +100,7 @@ def find_treatments(desk: Desk, policy: Policy, files: Files) -> Treatments:
 
 
 def _varying_columns(raw: pa.Table, policy: Policy, rows: Codes, owners: Codes) -> tuple[str, ...]:
-    """Return the quasi-identifiers of which some person has several values among the published rows."""
+    """Return the quasi-identifiers in which some person has several values among the published rows."""
     if not policy.schema.person or not len(rows):
         return ()
     people = len(np.unique(owners))
@@ -109,11 +109,12 @@ def _varying_columns(raw: pa.Table, policy: Policy, rows: Codes, owners: Codes) 
 
 
 def _pairs(owners: Codes, codes: Codes) -> int:
+    """Count the distinct pairs of a person and a value."""
     return len(group_rows([owners, codes], [int(each.max()) + 1 for each in (owners, codes)]).starts) - 1
 
 
 def _drop_one_by_one(names: Sequence[str], together: Any) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield sets of columns that are dropped, each time with the column that leaves the fewest members unique."""
+    """Yield growing sets of dropped columns; each step drops the column that leaves the fewest uniques."""
     dropped: tuple[str, ...] = ()
     for _ in names:
         left = [name for name in names if name not in dropped]
@@ -166,7 +167,7 @@ def coarser_ways(
 
 
 def suggest_coarser(column: pa.ChunkedArray) -> dict[str, Any] | None:
-    """Return how numbers or dates may be published so that every value has several rows; None where nothing does.
+    """Suggest a masking of numbers or dates that gives every value several rows; None if there is none.
 
     Dates become months or years. Numbers are rounded to a step of 1, 2 or 5, and bounded where few lie beyond.
 
@@ -187,11 +188,12 @@ def suggest_coarser(column: pa.ChunkedArray) -> dict[str, Any] | None:
 
 
 def _fewest(values: pa.ChunkedArray) -> int:
+    """Return the number of rows of the rarest value."""
     return int(values.value_counts().field("counts").to_numpy(zero_copy_only=False).min())
 
 
 def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
-    """Return the finest step with which every value has several rows, between bounds that few lie beyond."""
+    """Suggest the finest rounding, with bounds for outliers, that gives every value several rows."""
     there = values[np.isfinite(values)]
     if len(there) < MIN_ROWS_OF_VALUE:
         return None
@@ -209,7 +211,7 @@ def _coarser_numbers(values: Codes) -> dict[str, Any] | None:
 
 
 def _bounds(values: Codes, step: float, low: float, high: float, *, far: float = FAR) -> dict[str, Any]:
-    """Return multiples of a step between which nearly all values lie, as far as some lie far beyond."""
+    """Return multiples of a step as bounds for values far beyond nearly all others."""
     bounds = {}
     top, bottom = float(np.floor(high / step) * step), float(np.ceil(low / step) * step)
     if values.max() > high + far * (high - low) and top > bottom:
@@ -220,7 +222,7 @@ def _bounds(values: Codes, step: float, low: float, high: float, *, far: float =
 
 
 def _wider_bounds(rounded: Floats) -> dict[str, Any]:
-    """Return bounds at the first rounded value from each end with which and beyond which there are enough rows."""
+    """Return bounds at the first rounded values, from both ends, that have enough rows beyond them."""
     steps, counts = np.unique(rounded, return_counts=True)
     top = int(np.searchsorted(np.cumsum(counts[::-1]), MIN_ROWS_OF_VALUE))
     bottom = int(np.searchsorted(np.cumsum(counts), MIN_ROWS_OF_VALUE))
@@ -235,7 +237,7 @@ def _whole(value: float) -> float:
 
 
 def join_rare(column: pa.ChunkedArray) -> Explicit | None:
-    """Return a hierarchy whose first level joins rare values of a text; None where none is rare, or all are.
+    """Return a hierarchy that merges rare values of a text; None if none is rare, or all are.
 
     >>> join_rare(pa.chunked_array([["a"] * 9 + ["b"] * 6 + list("cdefg")])).rows[2]
     ('c', 'other', '*')
@@ -248,7 +250,7 @@ def join_rare(column: pa.ChunkedArray) -> Explicit | None:
 
 
 def join_values(rows: Mapping[str, int], *, least: int) -> Explicit | None:
-    """Return a hierarchy whose first level joins values with fewer than `least` rows, by the rows of each value.
+    """Return a hierarchy that merges values with fewer than `least` rows; `rows` has the rows by value.
 
     There is none where fewer than two values are rare, where joined ones would still be, or where hardly any other
     value is left.

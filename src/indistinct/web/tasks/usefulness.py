@@ -39,22 +39,23 @@ MONTH, YEAR = 30.44, 365.25
 def answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
     """Return in sentences what the release can still answer; it is found once for a release."""
     about = ("answerable", stamp_of(Path(files["table"]), policy.input.reading))
-    said: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
-    return said
+    questions: list[str] = desk.keep(about, lambda: _answerable(desk, policy, files), most=1)
+    return questions
 
 
 def _answerable(desk: Desk, policy: Policy, files: Files) -> list[str]:
+    """Return sentences on which questions the release can answer, with an example."""
     given = published_files(desk, policy, files)
-    said = []
+    questions = []
     if not given.structure.unmeasured:
         view = given.view("what can be answered")
         widths = [f"{name} {words}" for name in policy.schema.quasi if (words := width_in_words(view, name))]
-        said.append(widths_in_words(widths))
-    return [*said, *_example(given, policy.schema.quasi)]
+        questions.append(widths_in_words(widths))
+    return [*questions, *_example(given, policy.schema.quasi)]
 
 
 def widths_in_words(widths: Sequence[str]) -> str:
-    """Return how narrow values are on average, of some columns.
+    """Describe how narrow the values of columns are on average.
 
     >>> widths_in_words(["age within 14", "zipcode within 9"]), widths_in_words([])
     ('On average a row tells age within 14, zipcode within 9.', 'Every value is unmodified.')
@@ -82,20 +83,20 @@ def analyze_release(desk: Desk, policy: Policy, files: Files) -> ShownAnalyses:
     given = published_files(desk, policy, files)
     desk.enter("analyzing")
     asked = {name: getattr(plan, name) for name in QUESTIONS}
-    found = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights, progress=desk.report)
-    document = found.document()
-    return ShownAnalyses(f"{document.title}.", _forest_plot(found), document.sections[0].blocks)
+    analyses = analyze(given, **asked, family=plan.family, rules=plan.rules, weights=plan.weights, progress=desk.report)
+    document = analyses.document()
+    return ShownAnalyses(f"{document.title}.", _forest_plot(analyses), document.sections[0].blocks)
 
 
-def _forest_plot(found: Analyses) -> str | None:
+def _forest_plot(analyses: Analyses) -> str | None:
     try:
-        return found.chart().svg
+        return analyses.chart().svg
     except MissingExtraError:
         return None
 
 
 def width_in_words(view: View, name: str) -> str:
-    """Return how wide the published values of a column are on average, in words; nothing where they are unmodified.
+    """Describe the average width of the published values of a column; empty if they are unmodified.
 
     A column of which hardly any value is joined with others counts as unmodified, too.
     """
@@ -153,8 +154,8 @@ def _example(given: Published, quasi: Sequence[str]) -> list[str]:
     value, low, high, true = (float(each) if isinstance(each, int | float) else math.nan for each in counts)
     if not math.isfinite(value + low + high + true):
         return []
-    found = number(low) if estimate.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
-    return [f"How many rows have {words}? The release says {found}; the table has {number(true)}."]
+    text = number(low) if estimate.exact else f"between {number(low)} and {number(high)}, about {number(round(value))}"
+    return [f"How many rows have {words}? The release says {text}; the table has {number(true)}."]
 
 
 def _query_of(data: pa.Table, quasi: Sequence[str]) -> tuple[str, str] | None:

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 
 from indistinct.algorithms.base import Algorithm
-from indistinct.budget import AnyBudget
 from indistinct.errors import IndistinctError, InputError, ParameterError, SchemaError, did_you_mean
 from indistinct.evaluation.measure.learning.classifiers import CLASSIFIERS, Classifier, parse_classifier, require_extra
 from indistinct.evaluation.measure.learning.features import (
@@ -50,9 +49,10 @@ from indistinct.models import Model
 from indistinct.release.published import NO_SCHEMA, describe_release, is_release
 from indistinct.release.views import encoded_original, view_of
 from indistinct.schema import Schema, require_schema
-from indistinct.spelling import spell
+from indistinct.suppression_limit import AnyBudget
 from indistinct.tables.domain import Domain
 from indistinct.tables.opening import open_table
+from indistinct.text_form import spell
 from indistinct.view.cover import Cover, cover_of_codes
 from indistinct.view.value import ShownColumn, View, unmodified
 
@@ -246,15 +246,15 @@ class _LearningTask:
 
     def check(self, folds: int) -> None:
         """Raise unless there is something to learn, and every fold has rows."""
-        found = len(self.columns[self.target].domain)
-        if found < 2:
+        classes = len(self.columns[self.target].domain)
+        if classes < 2:
             raise InputError(
                 f"the target {self.target!r} has one value: there is nothing to learn",
                 hint="name a column with at least two values",
             )
-        if found > MAX_VALUES:
+        if classes > MAX_VALUES:
             raise InputError(
-                f"the target {self.target!r} has {found:,} values; at most {MAX_VALUES} are supported",
+                f"the target {self.target!r} has {classes:,} values; at most {MAX_VALUES} are supported",
                 hint="name a category, or put the values into groups first",
             )
         people = self.people()
@@ -266,7 +266,7 @@ class _LearningTask:
             )
 
     def people(self) -> Codes | None:
-        """Return whom each row is about, None where every row is another person."""
+        """Number the person of each row; None if each row is another person."""
         if not self.schema.person:
             return None
         columns = [encode_column(name, self.data[name]) for name in self.schema.person]
@@ -293,18 +293,19 @@ class _LearningTask:
             own = published.release.assignment.domains
             domains |= {domain.column: domain for domain in own if domain.column in domains}
         hierarchies = published.used_hierarchies
-        shown = view_of(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
-        return training_rows(self._translate_covers(shown, domains), seed=seed)
+        view = view_of(published.tables, published.schema, domains=domains, hierarchies=hierarchies)
+        return training_rows(self._translate_covers(view, domains), seed=seed)
 
-    def _translate_covers(self, shown: View, domains: Mapping[str, Domain]) -> View:
+    def _translate_covers(self, view: View, domains: Mapping[str, Domain]) -> View:
+        """Translate published values to the codes of the original."""
         covers = {
             name: cover
             if domains[name] is self.columns[name].domain
             else _renumber_cover(cover, domains[name].translate(self.columns[name].domain))
-            for name, cover in shown.covers.items()
+            for name, cover in view.covers.items()
         }
         columns = {name: ShownColumn(self.columns[name].domain, cover) for name, cover in covers.items()}
-        return replace(shown, columns=columns)
+        return replace(view, columns=columns)
 
 
 def _renumber_cover(cover: Cover, codes: Codes) -> Cover:
@@ -332,11 +333,11 @@ def _run(
     done.majority.append(float((truth[fold.tested] == np.bincount(truth[fold.training]).argmax()).mean()))
     for trained, (rows, targets, domains) in sets.items():
         for binned in sorted({each.binned for each in chosen}):
-            found = features_of(
+            features = features_of(
                 rows, tested, domains, representation=study.representation, binned=binned, seed=fold.seed
             )
             for each in (each for each in chosen if each.binned == binned):
-                predicted = each.predictions(found.training, targets, about=found.tested, seed=fold.seed)
+                predicted = each.predictions(features.training, targets, about=features.tested, seed=fold.seed)
                 done.hits[spell(each), trained].append(hits(predicted, truth[fold.tested]))
 
 
@@ -350,6 +351,8 @@ def _summary(
     seed: int,
     finished: bool,
 ) -> Classification:
+    """Average the results of the folds to scores."""
+
     def over(values: Sequence[float]) -> Estimate:
         return estimate(values, folds=folds)
 
@@ -357,14 +360,14 @@ def _summary(
     for name in map(spell, chosen):
         best = [each.accuracy for each in done.hits[name, ORIGINAL]]
         for trained in TRAINED_ON:
-            found = done.hits[name, trained]
-            accuracy = [each.accuracy for each in found]
+            hits = done.hits[name, trained]
+            accuracy = [each.accuracy for each in hits]
             less = [one - other for one, other in zip(accuracy, best, strict=True)]
-            balanced = over([each.balanced for each in found])
+            balanced = over([each.balanced for each in hits])
             scores.append(Score(name, trained, over(accuracy), balanced, over(less), tuple(accuracy)))
     recoded = study.target in study.schema.quasi
     alone = all(name in study.schema.quasi for name in study.domains)
-    told = [(IN_IT, finished), (RECODED, recoded), (NOTHING_ELSE, alone)]
+    results = [(IN_IT, finished), (RECODED, recoded), (NOTHING_ELSE, alone)]
     return Classification(
         study.target,
         study.schema.role(study.target).value,
@@ -379,7 +382,7 @@ def _summary(
         tuple(scores),
         over(done.metric) if done.metric else None,
         float(np.mean(done.suppressed)),
-        tuple(text for text, holds in told if holds),
+        tuple(text for text, holds in results if holds),
     )
 
 
@@ -403,6 +406,7 @@ def _metric(release: Any, study: _LearningTask) -> float | None:
 
 
 def _chosen(classifiers: Sequence[Classifier | str]) -> tuple[Classifier, ...]:
+    """Parse the classifiers; raise if there is none, or one twice."""
     given = [classifiers] if isinstance(classifiers, str) else classifiers
     chosen = tuple(parse_classifier(each) if isinstance(each, str) else each for each in given)
     if not chosen or len(set(chosen)) < len(chosen):
@@ -413,6 +417,7 @@ def _chosen(classifiers: Sequence[Classifier | str]) -> tuple[Classifier, ...]:
 
 
 def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
+    """Raise for invalid arguments of `classify`."""
     for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ParameterError.of("classify", name, f"must be a whole number of at least {least}; got {value!r}")
@@ -424,6 +429,7 @@ def _check(*, folds: Any, repeats: Any, representation: Any, seed: Any) -> None:
 
 
 def _check_target(target: str, schema: Schema) -> None:
+    """Raise unless the target is a published column."""
     if target in schema.hidden:
         raise SchemaError(
             f"the target {target!r} identifies a person: no release shows it",

@@ -14,7 +14,7 @@ from indistinct.errors import MissingExtraError
 from indistinct.machine.arguments import CheckedArguments
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.parameters import Number, Parameter, Whole, WithDocumentedParameters, check_parameters
-from indistinct.spelling import parse
+from indistinct.text_form import parse
 
 ABOVE_0 = Number("above 0", low=math.ulp(0.0))
 
@@ -118,7 +118,7 @@ CLASSIFIERS: Mapping[str, type[Classifier]] = MappingProxyType(
 
 
 def parse_classifier(text: str) -> Classifier:
-    """Return the classifier that a text spells.
+    """Parse the name and parameters of a classifier.
 
     >>> parse_classifier("random-forest:trees=50")
     RandomForest(trees=50, leaf=3)

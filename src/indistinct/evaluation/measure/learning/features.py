@@ -43,14 +43,14 @@ class Features:
     tested: Floats
 
 
-def training_rows(shown: View, *, seed: int) -> TrainingRows:
-    """Return the rows of a release; inside a bucket, values of different slices are put together at random."""
+def training_rows(view: View, *, seed: int) -> TrainingRows:
+    """Return rows of a release for training; slices of a bucket are combined at random."""
     draw = np.random.default_rng(seed)
     values: dict[str, Codes] = {}
-    for each in shown.slices:
-        entries = _entries(each, draw, shuffled=len(shown.slices) > 1)
+    for each in view.slices:
+        entries = _entries(each, draw, shuffled=len(view.slices) > 1)
         values |= {name: codes[entries] for name, codes in each.codes.items()}
-    return TrainingRows(shown.covers, values)
+    return TrainingRows(view.covers, values)
 
 
 def _entries(each: Slice, draw: np.random.Generator, *, shuffled: bool) -> Codes:
@@ -65,8 +65,8 @@ def _entries(each: Slice, draw: np.random.Generator, *, shuffled: bool) -> Codes
 def draw_values(rows: TrainingRows, name: str, *, seed: int) -> Codes:
     """Return one of the values that each row's label covers, each of them as likely as the others."""
     cover, values = rows.covers[name], rows.values[name]
-    places = np.random.default_rng(seed).integers(0, np.maximum(cover.lengths[values], 1))
-    return cover.code_at(values, places)
+    positions = np.random.default_rng(seed).integers(0, np.maximum(cover.lengths[values], 1))
+    return cover.code_at(values, positions)
 
 
 def features_of(
@@ -83,10 +83,10 @@ def features_of(
     Numbers are standardized on the training rows, or `binned`: cut into ten bins that hold as many of them each.
     """
     parts = [np.zeros((len(rows), 0), dtype=np.float32)], [np.zeros((_length(tested), 0), dtype=np.float32)]
-    for place, (name, domain) in enumerate(domains.items()):
+    for index, (name, domain) in enumerate(domains.items()):
         cover, values = rows.covers[name], rows.values[name]
         if representation == "sampled":
-            values = draw_values(rows, name, seed=seed + place)
+            values = draw_values(rows, name, seed=seed + index)
             cover = cover_of_each(np.arange(len(domain)))
         counts = np.bincount(values, minlength=len(cover))
         for part, table, codes in zip(
@@ -121,9 +121,9 @@ def _of_labels(cover: Cover, counts: Codes, *, size: int) -> tuple[Floats, Float
     weights = counts / np.maximum(cover.lengths, 1)
     whole = cover.spread(weights, size)
     original = np.zeros((size, len(kept)))
-    for place, label in enumerate(kept):
+    for index, label in enumerate(kept):
         _, codes = cover.take(np.array([label])).written_out()
-        original[codes, place] = weights[label] / whole[codes]
+        original[codes, index] = weights[label] / whole[codes]
     return published, original
 
 
@@ -134,13 +134,13 @@ def _of_categories(cover: Cover, counts: Codes, *, size: int) -> tuple[Floats, F
     original = np.zeros((size, len(kept)))
     original[kept, np.arange(len(kept))] = 1
     published = np.zeros((len(counts), len(kept)))
-    for place in range(len(kept)):
-        published[:, place] = cover.sums(original[:, place]) * share
+    for index in range(len(kept)):
+        published[:, index] = cover.sums(original[:, index]) * share
     return published, original
 
 
 def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) -> tuple[Floats, Floats]:
-    """Return where a label's middle lies on the line, or in which bin; missing has a feature of its own."""
+    """Return the middle of each label, or its bin; missing is a feature of its own."""
     missing, line = int(domain.missing), domain.positions()
     real = cover.high >= missing
     labels = np.repeat(np.arange(len(counts)), np.diff(cover.indptr))[real]
@@ -159,6 +159,7 @@ def _of_numbers(cover: Cover, domain: Domain, counts: Codes, *, binned: bool) ->
 
 
 def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
+    """Standardize numbers by the mean and deviation of the training rows."""
     rows = max(float(counts.sum()), 1.0)
     mean = float(counts @ middles) / rows
     spread = float(np.sqrt(counts @ np.square(middles - mean) / rows)) or 1.0
@@ -166,18 +167,19 @@ def _standardize(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Fl
 
 
 def _bins(middles: Codes, line: Codes, counts: Codes) -> tuple[Floats, Floats]:
+    """Divide numbers into bins with about the same number of rows."""
     order = np.argsort(middles, kind="stable")
     reached = np.cumsum(counts[order])
     if not reached[-1]:
         return np.zeros((len(middles), 1)), np.zeros((len(line), 1))
-    places = np.searchsorted(reached, reached[-1] * np.arange(1, BINS) / BINS)
-    edges = np.unique(middles[order][places])
+    positions = np.searchsorted(reached, reached[-1] * np.arange(1, BINS) / BINS)
+    edges = np.unique(middles[order][positions])
     one, other = (np.eye(len(edges) + 1)[np.searchsorted(edges, each, side="left")] for each in (middles, line))
     return one, other
 
 
 def _most_frequent(counts: Codes) -> Codes:
-    """Return what has a feature of its own: what occurs, the most frequent first."""
+    """Return the values that get features of their own, the most frequent first."""
     order = np.argsort(-counts, kind="stable")[:MAX_FEATURES]
     return order[counts[order] > 0]
 

@@ -117,7 +117,7 @@ class Classification(Result):
     notes: tuple[str, ...] = ()
 
     def document(self) -> Document:
-        """Return how often each classifier is right, trained on what."""
+        """Return the accuracy of each classifier by training data."""
         again = f", {self.repeats} times" if self.repeats > 1 else ""
         title = (
             f"{self.target!r} ({self.role}, {self.values:,} values) learned from {self.rows:,} rows in {self.folds} "
@@ -127,8 +127,8 @@ class Classification(Result):
 
     def score(self, classifier: str, trained_on: str = RELEASE) -> Score:
         """Return the score of a classifier by its specification."""
-        found = {(each.classifier, each.trained_on): each for each in self.scores}
-        return found[classifier, trained_on]
+        scores = {(each.classifier, each.trained_on): each for each in self.scores}
+        return scores[classifier, trained_on]
 
 
 LEARNED = (
@@ -137,10 +137,10 @@ LEARNED = (
 )
 
 
-def classifier_blocks(found: JsonValues) -> list[Block]:
-    """Return how often each classifier is right, trained on what, and what guessing gives."""
+def classifier_blocks(values: JsonValues) -> list[Block]:
+    """Return the table of accuracies by classifier and training data, and of guessing."""
     scores: dict[str, dict[str, int]] = {}
-    for index, each in enumerate(found.at("scores")):
+    for index, each in enumerate(values.at("scores")):
         scores.setdefault(each["classifier"], {})[each["trained_on"]] = index
     columns = (
         ("original", ORIGINAL, "accuracy"),
@@ -150,30 +150,30 @@ def classifier_blocks(found: JsonValues) -> list[Block]:
         ("without", WITHOUT, "accuracy"),
     )
     rows: list[tuple[Cell, ...]] = [
-        (name, *(_estimate_figure(found, "scores", own.get(trained, -1), key) for _, trained, key in columns))
+        (name, *(_estimate_figure(values, "scores", own.get(trained, -1), key) for _, trained, key in columns))
         for name, own in scores.items()
     ]
-    others: list[tuple[Cell, ...]] = [("most frequent value", _estimate_figure(found, "majority"))]
-    if found.at("classification_metric") is not None:
-        others.append(("classification metric (Iyengar)", _estimate_figure(found, "classification_metric")))
-    others.append(("training rows suppressed", found.figure("suppressed", words=percent)))
+    others: list[tuple[Cell, ...]] = [("most frequent value", _estimate_figure(values, "majority"))]
+    if values.at("classification_metric") is not None:
+        others.append(("classification metric (Iyengar)", _estimate_figure(values, "classification_metric")))
+    others.append(("training rows suppressed", values.figure("suppressed", words=percent)))
     headings = tuple(heading for heading, _, _ in columns)
-    caption = f"What classifiers learn of {found.at('target')}"
+    caption = f"What classifiers learn of {values.at('target')}"
     return [
         grid(caption, ("classifier", *headings), rows, right=headings),
         Paragraph(LEARNED),
         grid("To compare with", ("figure", "value"), others, right=["value"]),
-        *listing(map(str, found.at("notes"))),
+        *listing(map(str, values.at("notes"))),
     ]
 
 
-def _estimate_figure(found: JsonValues, *path: str | int) -> Cell:
+def _estimate_figure(values: JsonValues, *path: str | int) -> Cell:
     """Return a mean with half the width of its interval, such as 18.3 % ± 36.7."""
 
     def words(of: Any) -> str:
         return f"{100 * of['mean']:.1f} % ± {50 * (of['high'] - of['low']):.1f}"
 
-    return found.figure(*path, words=words)
+    return values.figure(*path, words=words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +191,6 @@ def hits(predicted: Codes, truth: Codes) -> Hits:
     Hits(accuracy=0.75, balanced=0.5)
     """
     right = predicted == truth
-    values, places = np.unique(truth, return_inverse=True)
-    recalls = np.bincount(places, weights=right, minlength=len(values)) / np.bincount(places, minlength=len(values))
+    values, inverse = np.unique(truth, return_inverse=True)
+    recalls = np.bincount(inverse, weights=right, minlength=len(values)) / np.bincount(inverse, minlength=len(values))
     return Hits(float(right.mean()), float(recalls.mean()))

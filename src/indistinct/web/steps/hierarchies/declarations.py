@@ -46,7 +46,7 @@ def builders_for(kind: str, chosen: str) -> dict[str, str]:
 
 
 def meaning_of(builder: str) -> str:
-    """Return what a builder does."""
+    """Return the description of a builder."""
     return NO_LEVELS if builder == NONE else KINDS[builder].meaning
 
 
@@ -95,7 +95,7 @@ def _in_turn(levels: Iterable[str]) -> str:
 
 
 def show_path(labels: Sequence[str]) -> str:
-    """Return what becomes of a value, level by level; a level that changes nothing is not repeated.
+    """Write the labels of a value, level by level, without repetitions.
 
     >>> show_path(["34", "30-34", "30-39", "30-39", "*"])
     '34 → 30-34 → 30-39 → *'
@@ -112,7 +112,7 @@ def parse_numbers(text: str) -> list[float]:
     parts = [part for part in re.split(r"[\s,;]+", text.strip()) if part]
     if not parts:
         raise TaskError("name one number at least", hint="for instance 5, 10, 20")
-    return [_number(part, place) for place, part in enumerate(parts, start=1)]
+    return [_number(part, index) for index, part in enumerate(parts, start=1)]
 
 
 def number_of(text: str) -> float:
@@ -143,13 +143,13 @@ def cuts_of(text: str) -> list[list[float]]:
     lines = lines_of(text)
     if not lines:
         raise TaskError("name one cut point at least", hint="for instance 18, 40, 65")
-    found = []
-    for place, line in enumerate(lines, start=1):
+    cuts = []
+    for index, line in enumerate(lines, start=1):
         try:
-            found.append(parse_numbers(line))
+            cuts.append(parse_numbers(line))
         except TaskError as error:
-            raise TaskError(f"level {place}: {error.message}", hint=error.hint) from None
-    return found
+            raise TaskError(f"level {index}: {error.message}", hint=error.hint) from None
+    return cuts
 
 
 def spell_numbers(values: Sequence[float]) -> str:
@@ -161,32 +161,33 @@ def spell_numbers(values: Sequence[float]) -> str:
     return ", ".join(map(repr, values))
 
 
-def _number(text: str, place: int) -> float:
+def _number(text: str, index: int) -> float:
+    """Parse one number of a list; errors give its position."""
     try:
         return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else float(text)
     except ValueError:
         raise TaskError(
-            f"entry {place} is not a number", hint="separate numbers by commas, and write decimals with a point: 2.5"
+            f"entry {index} is not a number", hint="separate numbers by commas, and write decimals with a point: 2.5"
         ) from None
 
 
 def columns_with_hierarchies(policy: Policy) -> dict[str, str]:
     """Return the columns that a hierarchy is good for, each with what it is for."""
-    found = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
+    uses = dict.fromkeys(policy.schema.quasi, "quasi-identifier")
     for model in policy.models:
         for part in model.parts():
-            found |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
+            uses |= dict.fromkeys(part.needs_hierarchies, f"sensitive, distances of {part.name}")
     for name, transformation in policy.transformations.items():
         if transformation.level is not None:
-            found[name] = f"published on level {transformation.level}"
+            uses[name] = f"published on level {transformation.level}"
     for name in policy.hierarchies:
         if name in policy.schema.published:
-            found.setdefault(name, str(policy.schema.role(name)))
-    return found
+            uses.setdefault(name, str(policy.schema.role(name)))
+    return uses
 
 
 def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quasi: bool) -> str:
-    """Return how an algorithm uses the hierarchy of a column, where that may surprise."""
+    """Return a remark on how an algorithm uses the hierarchy of a column, if that may surprise."""
     traits = algorithm.traits
     if not quasi:
         return ""
@@ -209,6 +210,6 @@ def remark(algorithm: Algorithm, hierarchy: Hierarchy | None, *, kind: str, quas
 def with_hierarchy(
     hierarchies: Mapping[str, Hierarchy], column: str, hierarchy: Hierarchy | None
 ) -> dict[str, Hierarchy]:
-    """Return hierarchies in which a column has another one, or none."""
+    """Replace or remove the hierarchy of a column."""
     kept = {name: each for name, each in hierarchies.items() if name != column or hierarchy is not None}
     return kept if hierarchy is None else {**kept, column: hierarchy}

@@ -37,7 +37,7 @@ DROPPED = "(e) => emit(e.dataTransfer.getData('text/plain'))"
 
 
 def draw_tree(screen: Screen, column: str, hierarchy: Explicit) -> None:
-    """Draw the groups of one level, and what can be done with them."""
+    """Draw the groups of one level with the actions on them."""
     rows, rooted = hierarchy.rows, hierarchy.rooted
     levels = levels_of(rows, rooted=rooted)
     editor = _Editor(screen, column, rows, rooted)
@@ -70,10 +70,12 @@ class _Editor:
         self.screen, self.column, self.rows, self.rooted, self.level = screen, column, rows, rooted, 1
 
     def on(self, edit: Callable[..., Rows], *, at: str) -> Callable[..., object]:
-        """Return a handler that puts edited rows into the policy."""
+        """Return a handler that saves edited rows in the policy."""
         return self.screen.on(self._putting(edit), at=at)
 
     def _putting(self, edit: Callable[..., Rows]) -> Callable[..., None]:
+        """Return a function that applies an edit and saves the tree."""
+
         def put_edited(*values: str) -> None:
             changed = tree_of(edit(*values), rooted=self.rooted)
             decide(self.screen, self.column, changed, keep=(LEVEL, SOUGHT, FIRST))
@@ -86,10 +88,12 @@ class _Editor:
         choices = self.screen.choices
         with parts.tag("div", classes="tree-tools"):
             if len(levels) > 1:
-                shown = {
+                groups_by_label = {
                     str(level): f"{level}: {plural(len(groups_of(self.rows, level)), 'label')}" for level in levels
                 }
-                parts.choice("Level", shown, str(self.level), self._show(LEVEL, int, at="level"), name="level")
+                parts.choice(
+                    "Level", groups_by_label, str(self.level), self._show(LEVEL, int, at="level"), name="level"
+                )
             parts.field(
                 "Show members that contain",
                 choices.get(SOUGHT, ""),
@@ -97,16 +101,18 @@ class _Editor:
                 name="sought",
                 kind="search",
             )
-        found = find_groups(groups, choices.get(SOUGHT, ""))
-        members = sum(len(group.members) for group in found)
+        matching = find_groups(groups, choices.get(SOUGHT, ""))
+        members = sum(len(group.members) for group in matching)
         first = min(choices.get(FIRST, 0), max(0, members - 1) // PAGE * PAGE)
-        shown_groups = page_of(found, first)
+        shown_groups = page_of(matching, first)
         self._draw_groups([group for group in shown_groups if not group.alone])
         self._draw_alone([group.label for group in shown_groups if group.alone])
         self._draw_pages(first, members)
         self._draw_moves([group.label for group in groups if not group.alone])
 
     def _show(self, name: str, read: Callable[[str], object], *, at: str) -> Callable[..., object]:
+        """Return the handler of a control that changes what the editor shows."""
+
         def show(value: str) -> None:
             self.screen.choices = {**self.screen.choices, name: read(value), FIRST: 0}
             if name == LEVEL:
@@ -115,9 +121,10 @@ class _Editor:
         return self.screen.on(show, at=at)
 
     def _draw_groups(self, groups: Sequence[Group]) -> None:
+        """Draw each group with its name and members."""
         level, rows = self.level, self.rows
-        for place, group in enumerate(groups):
-            name, label = f"group-{place}", group.label
+        for index, group in enumerate(groups):
+            name, label = f"group-{index}", group.label
             with parts.tag("fieldset", classes="group") as box:
                 self._take_dropped(box, partial(self._put_one, label))
                 parts.tag("legend", Own(f"{translate(_spell_label(label))} ({translate(f'{len(group.members):,}')})"))
@@ -134,10 +141,10 @@ class _Editor:
                     parts.button(
                         "Remove group",
                         self.on(lambda old=label: remove_group(rows, old, level=level), at="into"),
-                        name=f"remove-{place}",
+                        name=f"remove-{index}",
                         label=f"Remove group {_spell_label(label)}",
                     )
-                self._draw_members(group.members, name=f"member-{place}")
+                self._draw_members(group.members, name=f"member-{index}")
 
     def _put_one(self, group: str, member: str) -> Rows:
         return put(self.rows, [member], level=self.level, group=group)
@@ -148,6 +155,7 @@ class _Editor:
         box.on("drop", lambda event: take(str(event.args)), js_handler=DROPPED)
 
     def _draw_alone(self, members: Sequence[str]) -> None:
+        """Draw the members that are in no group of this level."""
         with parts.tag("fieldset", classes="group alone") as box:
             self._take_dropped(box, lambda one: take_out(self.rows, [one], level=self.level))
             parts.tag("legend", f"In no group: unmodified on this level ({len(members):,})")
@@ -156,18 +164,20 @@ class _Editor:
                 parts.say("Every member is in a group.", kind="hint")
 
     def _draw_members(self, members: Sequence[str], *, name: str) -> None:
+        """Draw members with checkboxes; they can be dragged to other groups."""
         ticked: set[str] = self.screen.choices.setdefault(TICKED, set())
         with parts.tag("div", classes="members"):
-            for place, member in enumerate(members):
+            for index, member in enumerate(members):
 
                 def tick(wanted: bool, member: str = member) -> None:
                     (ticked.add if wanted else ticked.discard)(member)
 
                 with parts.tag("div", draggable="true", data_member=member) as box:
-                    parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{place}")
+                    parts.tick(_spell_label(member), member in ticked, tick, name=f"{name}-{index}")
                 box.on("dragstart", js_handler=DRAGGED)
 
     def _draw_pages(self, first: int, members: int) -> None:
+        """Draw the buttons to other members."""
         if members <= PAGE:
             return
 
@@ -183,6 +193,7 @@ class _Editor:
             self.screen.button("On", lambda: turn(on), name="page-on", disabled=on >= members, at="pages")
 
     def _draw_moves(self, labels: Sequence[str]) -> None:
+        """Draw the controls that move ticked members to a group."""
         choices, rows, level = self.screen.choices, self.rows, self.level
 
         def moved() -> Rows:
@@ -218,13 +229,13 @@ def find_groups(groups: Sequence[Group], text: str) -> list[Group]:
     [Group(label='infection', members=('cold',))]
     """
     sought = text.strip().casefold()
-    found = []
+    matching = []
     for group in groups:
         named = sought in group.label.casefold()
         members = tuple(each for each in group.members if named or sought in each.casefold())
         if members:
-            found.append(Group(group.label, members))
-    return found
+            matching.append(Group(group.label, members))
+    return matching
 
 
 def page_of(groups: Sequence[Group], first: int, *, most: int = PAGE) -> list[Group]:
@@ -233,13 +244,13 @@ def page_of(groups: Sequence[Group], first: int, *, most: int = PAGE) -> list[Gr
     >>> page_of([Group("a", ("1", "2")), Group("b", ("3",))], 1, most=2)
     [Group(label='a', members=('2',)), Group(label='b', members=('3',))]
     """
-    shown, place = [], 0
+    page, position = [], 0
     for group in groups:
-        part = group.members[max(0, first - place) : max(0, first + most - place)]
-        place += len(group.members)
+        part = group.members[max(0, first - position) : max(0, first + most - position)]
+        position += len(group.members)
         if part:
-            shown.append(Group(group.label, part))
-    return shown
+            page.append(Group(group.label, part))
+    return page
 
 
 def _require_ticked(choices: dict[str, object]) -> set[str]:

@@ -53,7 +53,7 @@ def draw_fields(screen: Screen, column: str, hierarchy: Hierarchy | None) -> Non
 
 
 def _text_form(takes: Constraint) -> tuple[Callable[[str], Any], Callable[[Any], str], dict[str, str]]:
-    """Return how a field's text is read and written, and how the field looks."""
+    """Return parser, writer and look of a text field."""
     match takes:
         case SeveralNumbers(nested=True):
             return cuts_of, lambda lists: "\n".join(map(spell_numbers, lists)), {"kind": "area"}
@@ -70,6 +70,7 @@ def _text_form(takes: Constraint) -> tuple[Callable[[str], Any], Callable[[Any],
 
 
 def _draw_ticks(form: "_Form", hierarchy: Any, name: str, names: Sequence[str], parameter: Parameter) -> None:
+    """Draw checkboxes for the periods of a hierarchy of dates."""
     error = form.screen.errors.get(name)
     with parts.tag("fieldset", id=name, tabindex="-1", aria_describedby=f"{name}-error" if error else None):
         parts.tag("legend", parameter.label)
@@ -115,7 +116,7 @@ class _Form:
         )
 
     def tick(self, hierarchy: Dates, unit: str) -> Callable[..., Any]:
-        """Return what a box of a period does; the last one cannot be taken away."""
+        """Return the handler of a period's checkbox; the last period cannot be removed."""
 
         def take(wanted: bool) -> Awaitable[None]:
             return self._take(unit, lambda _unit: with_unit(hierarchy, unit, wanted))
@@ -123,7 +124,7 @@ class _Form:
         return self.screen.on(take, at="levels")
 
     async def _take(self, text: str, make: Callable[[str], Hierarchy]) -> None:
-        """Put what is typed into the policy if it is a hierarchy that fits the column."""
+        """Save the typed hierarchy in the policy if it fits the column."""
         screen, column = self.screen, self.column
         made = make(text)
         changed = replace(screen.policy, hierarchies=with_hierarchy(screen.policy.hierarchies, column, made))
@@ -147,7 +148,7 @@ def with_unit(hierarchy: Dates, unit: str, wanted: bool) -> Hierarchy:
 
 
 def decide(screen: Screen, column: str, hierarchy: Hierarchy | None, *, keep: Collection[str] = ()) -> None:
-    """Put a hierarchy into the policy; what the tab had chosen about the old one is gone but for what it shall keep.
+    """Save a hierarchy in the policy, and forget the tab's choices about the old one except those to `keep`.
 
     Bounds of its levels stay with a tree that is edited, and go with one that is replaced.
     """

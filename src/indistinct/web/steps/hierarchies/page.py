@@ -108,7 +108,7 @@ async def _draw_line(screen: Screen, index: int, name: str, *, use: str, about: 
 
 
 def _draw_words(screen: Screen, name: str, *, use: str, about: Outline) -> None:
-    """Say what becomes of a column, with a value that goes through its levels, and what is wrong with them."""
+    """Draw the use of a column, an example value through its levels, and their problems."""
     hierarchy, fit = screen.policy.hierarchies.get(name), about.fit
     comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=name in screen.policy.schema.quasi)
     with parts.tag("div", classes="ladder"):
@@ -166,32 +166,35 @@ def _draw_taking(screen: Screen, index: int, name: str, about: Outline) -> None:
 
 
 def _unfold(screen: Screen, column: str) -> None:
+    """Open the editor of a column."""
     screen.choices = {COLUMN: column}
 
 
 async def _draw_column(screen: Screen, column: str, about: Outline) -> None:
+    """Draw the editor of one column: builder, preview and problems."""
     hierarchy, fit = screen.policy.hierarchies.get(column), about.fit
     comment = remark(screen.policy.algorithm, hierarchy, kind=fit.kind, quasi=column in screen.policy.schema.quasi)
     if comment and hierarchy is not None:
         parts.notice(comment)
     seen = about.advice if hierarchy is None else hierarchy
-    shown = await screen.session.ask(preview, screen.policy, column, seen)
+    preview_of = await screen.session.ask(preview, screen.policy, column, seen)
     with parts.tag("div", classes="sides builder"):
         with parts.tag("div"):
             _draw_builder(screen, column, fit)
-            if hierarchy is not None and shown.meanings and not comment and column in screen.policy.schema.quasi:
-                _draw_bounds(screen, column, ("unmodified", *shown.meanings))
+            if hierarchy is not None and preview_of.meanings and not comment and column in screen.policy.schema.quasi:
+                _draw_bounds(screen, column, ("unmodified", *preview_of.meanings))
             _draw_files(screen, column)
         with parts.tag("div"):
             if fit.message:
                 _draw_wrong(screen, column, fit)
-            _draw_preview(shown, fit, suggested=hierarchy is None)
+            _draw_preview(preview_of, fit, suggested=hierarchy is None)
     table = table_of_values(hierarchy)
     if table is not None:
         draw_tree(screen, column, table)
 
 
 def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
+    """Draw the choice of a builder, and its fields."""
     hierarchy = screen.policy.hierarchies.get(column)
     chosen = builder_of(hierarchy)
     screen.choice(
@@ -206,7 +209,7 @@ def _draw_builder(screen: Screen, column: str, fit: HierarchyFit) -> None:
 
 
 def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
-    """Ask between which levels the column is published."""
+    """Draw the choice of minimum and maximum level."""
     top = len(levels) - 1
     least, most = screen.policy.levels.of(column, top)
     options = {str(level): f"level {level}: {words}" for level, words in enumerate(levels)}
@@ -229,6 +232,7 @@ def _draw_bounds(screen: Screen, column: str, levels: Sequence[str]) -> None:
 
 
 def _draw_files(screen: Screen, column: str) -> None:
+    """Draw import and export of hierarchies."""
     start = "import" in screen.errors or bool(screen.choices.get(IMPORT_NOTES))
     with parts.details("From a file, or to a file", screen.choices, name="files", start=start):
         _draw_import(screen, column)
@@ -238,17 +242,18 @@ def _draw_files(screen: Screen, column: str) -> None:
 
 
 async def _begin(screen: Screen, column: str, kind: str) -> None:
+    """Start a hierarchy of another kind."""
     made = None if kind == NONE else await screen.session.ask(begin_hierarchy, screen.policy, column, kind=kind)
     decide(screen, column, made)
 
 
-def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
-    """Draw what becomes of some values, or would become of them as suggested."""
+def _draw_preview(preview: Preview, fit: HierarchyFit, *, suggested: bool) -> None:
+    """Draw a preview of the levels for some values."""
     headings = [
         "Value",
         "Why",
         "Rows",
-        *(f"Level {level}: {meaning}" for level, meaning in enumerate(shown.meanings, start=1)),
+        *(f"Level {level}: {meaning}" for level, meaning in enumerate(preview.meanings, start=1)),
     ]
     rows = [
         (
@@ -257,7 +262,7 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
             number(count),
             *("not covered" if label is None else Own(label) if label else MISSING for label in labels),
         )
-        for why, value, count, labels in shown.values
+        for why, value, count, labels in preview.values
     ]
     some = "" if len(rows) == fit.distinct else ", some of them"
     does = "What the suggestion would make of" if suggested else "What becomes of"
@@ -265,6 +270,7 @@ def _draw_preview(shown: Preview, fit: HierarchyFit, *, suggested: bool) -> None
 
 
 def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
+    """Draw what is wrong with a hierarchy, with remedies."""
     with parts.notice(fit.message, kind="bad", hint=fit.hint) as box:
         box.props["id"] = "fit-error"
         if fit.strangers:
@@ -279,6 +285,7 @@ def _draw_wrong(screen: Screen, column: str, fit: HierarchyFit) -> None:
 
 
 def _draw_import(screen: Screen, column: str) -> None:
+    """Draw the upload of a hierarchy."""
     parts.upload(
         "Import a hierarchy from a CSV file",
         screen.on(lambda event: _import(screen, column, event), at="import"),
@@ -296,12 +303,13 @@ def _draw_import(screen: Screen, column: str) -> None:
 
 async def _import(screen: Screen, column: str, event: dict[str, Any]) -> None:
     path = uploaded_path(screen.session, "hierarchy", event)
-    found: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
-    decide(screen, column, found.hierarchy)
-    screen.choices[IMPORT_NOTES] = (f"{plural(len(found.hierarchy.rows), 'value')} imported.", *found.notes)
+    imported: Imported = await screen.session.ask(import_hierarchy, screen.policy, column, path)
+    decide(screen, column, imported.hierarchy)
+    screen.choices[IMPORT_NOTES] = (f"{plural(len(imported.hierarchy.rows), 'value')} imported.", *imported.notes)
 
 
 async def _export(screen: Screen, column: str) -> None:
+    """Write the hierarchy of a column to a file, and download it."""
     session = screen.session
     path = session.folder / "hierarchies" / f"{safe_name(column)}.csv"
     await session.ask(export_hierarchy, screen.policy, column, path)

@@ -18,7 +18,7 @@ TOO_MANY = "too many to count"
 
 
 def draw_tables_chores(screen: Screen) -> None:
-    """Draw what is still computed about several tables, with the time left and a button to stop."""
+    """Draw the running computations on several tables, with time left and a button to stop."""
     draw_chore_lines(screen, [each for each in chores_for_tables(screen.session) if not is_done(screen.session, each)],
                      begin=lambda: follow_tables(screen.session))  # fmt: skip
 
@@ -46,7 +46,7 @@ def tables_release_of(screen: Screen) -> Any:
 
 
 def release_sentence(certificate: Mapping[str, Any]) -> str:
-    """Return what is released, in a sentence.
+    """Describe the release in a sentence.
 
     >>> release_sentence({"people": 90, "suppressed_people": None, "smallest_group": 5})
     '90 people are published, few are suppressed; an attacker who looks for one of them is left with 5 people or more.'

@@ -58,6 +58,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _line(screen: Screen, table: LinkedTable, column: Mapping[str, Any], key: str, rows: int) -> None:
+    """Draw a column with its role."""
     name = column["name"]
     role = role_of(table, name)
     with parts.tag("section", classes="line", aria_labelledby=f"column-{key}"), parts.tag("div", classes="line-head"):

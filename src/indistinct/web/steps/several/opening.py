@@ -55,19 +55,19 @@ def _links(screen: Screen, looked: Any) -> None:
         name="people-table",
     )
     with parts.tag("div", classes="fields"):
-        for place, table in enumerate(policy.tables):
+        for index, table in enumerate(policy.tables):
             screen.choice(
                 f"Person ID of {table.name}",
                 {name: Own(name) for name in columns_of(table)},
                 table.person,
                 lambda column, name=table.name: screen.change_tables(with_person(screen.tables, name, column)),
-                name=f"person-{place}",
+                name=f"person-{index}",
                 hint=f"{plural(looked[table.name]['rows'], 'row')}",
             )
 
 
 def _choose_people(screen: Screen, name: str) -> None:
-    """Propose everything anew with another people table."""
+    """Propose everything again with another table of people."""
     if name != screen.tables.policy.people.name:
         policy = screen.tables.policy
         files = {each.name: policy.locate(each.path or Path(each.name)) for each in policy.tables}
@@ -75,10 +75,11 @@ def _choose_people(screen: Screen, name: str) -> None:
 
 
 async def _rows(screen: Screen, name: str, rows: int) -> None:
+    """Draw the first rows of a table."""
     table = screen.tables.policy.table(name)
     with parts.details(f"{name}: first rows of {rows:,}", screen.choices, name=f"rows-{name}"):
         if screen.choices.get(f"rows-{name}"):
-            place = screen.tables.policy.locate(table.path or Path(name))
-            shown = await screen.session.ask(preview, place, table.reading, rows=ROWS)
-            numbered = [(f"{number:,}", *map(Own, row)) for number, row in enumerate(shown["rows"], start=1)]
-            parts.table("", ["row", *map(Own, shown["columns"])], numbered).classes("cells")
+            path = screen.tables.policy.locate(table.path or Path(name))
+            page = await screen.session.ask(preview, path, table.reading, rows=ROWS)
+            numbered = [(f"{number:,}", *map(Own, row)) for number, row in enumerate(page["rows"], start=1)]
+            parts.table("", ["row", *map(Own, page["columns"])], numbered).classes("cells")

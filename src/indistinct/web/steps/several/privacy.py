@@ -6,7 +6,6 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from indistinct.budget import parse_budget
 from indistinct.errors import ParameterError
 from indistinct.evaluation.assess.profiles import PROFILES, Profile, models_asked_by
 from indistinct.figures import percent, plural
@@ -18,6 +17,7 @@ from indistinct.models import AverageRisk
 from indistinct.models.k_anonymity import sizes_asked
 from indistinct.parameters import exact
 from indistinct.schema import Schema
+from indistinct.suppression_limit import parse_budget
 from indistinct.web import parts
 from indistinct.web.frame import Screen
 from indistinct.web.language import Own
@@ -69,23 +69,23 @@ def _risk(screen: Screen) -> None:
     draw_tables_chores(screen)
     if not session.is_fresh(KNOWN_ROWS, key_of_known_rows(policy)):
         return
-    found = session.result(KNOWN_ROWS)
-    parts.say(risk_sentence(found["found"]))
-    if found["picture"]:
+    risks = session.result(KNOWN_ROWS)
+    parts.say(risk_sentence(risks["found"]))
+    if risks["picture"]:
         with parts.tag("div", classes="pictures"):
-            parts.picture(found["picture"])
-    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not found["picture"]):
-        k = found["found"]["k"]
+            parts.picture(risks["picture"])
+    with parts.details(SAME_AS_TABLE, screen.choices, name="known-table", start=not risks["picture"]):
+        k = risks["found"]["k"]
         rows = [
             (each["table"], str(each["known"]), "yes" if each["people_columns"] else "no",
              TOO_MANY if each["share"] is None else percent(each["share"]))
-            for each in found["found"]["risks"]
+            for each in risks["found"]["risks"]
         ]  # fmt: skip
         headings = ("table", "known rows", "people columns known", f"people below {k}")
         parts.table("", headings, rows, right=headings[-1:])
 
 
-def risk_sentence(found: Mapping[str, Any]) -> str:
+def risk_sentence(values: Mapping[str, Any]) -> str:
     """Return the largest risk of the originals with one known row, in a sentence.
 
     >>> risk = {"table": "stays", "known": 1, "people_columns": True, "share": 0.5}
@@ -93,7 +93,7 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
     'An attacker who knows the columns of a person and 1 row of stays finds 50 % of the people among fewer than 5.'
     """
     one = [
-        each for each in found["risks"] if each["people_columns"] and each["known"] == 1 and each["share"] is not None
+        each for each in values["risks"] if each["people_columns"] and each["known"] == 1 and each["share"] is not None
     ]
     one = [each for each in one if each["table"] != TOGETHER] or one
     if not one:
@@ -101,12 +101,12 @@ def risk_sentence(found: Mapping[str, Any]) -> str:
     worst = max(one, key=lambda each: each["share"])
     return (
         f"An attacker who knows the columns of a person and 1 row of {worst['table']} finds {percent(worst['share'])} "
-        f"of the people among fewer than {found['k']}."
+        f"of the people among fewer than {values['k']}."
     )
 
 
 def _knowledge(screen: Screen) -> None:
-    """Ask how many rows of each table are known."""
+    """Draw how many rows of each table an attacker may know."""
     job = screen.tables
     asked = known_rows(job.policy)
     if not asked:
@@ -115,7 +115,7 @@ def _knowledge(screen: Screen) -> None:
     parts.heading(KNOWS_TITLE)
     parts.say(KNOWS_HINT, kind="hint")
     with parts.tag("div", classes="fields"):
-        for place, (name, known) in enumerate(asked.items()):
+        for index, (name, known) in enumerate(asked.items()):
             chosen = str(known) if name in job.chosen else NOT_CHOSEN
             options = KNOWN_OPTIONS if chosen else {NOT_CHOSEN: "please choose", **KNOWN_OPTIONS}
             screen.choice(
@@ -123,7 +123,7 @@ def _knowledge(screen: Screen) -> None:
                 options,
                 chosen,
                 lambda value, name=name: screen.change_tables(with_known(screen.tables, name, parse_rows(value))),
-                name=f"knows-{place}",
+                name=f"knows-{index}",
             )
         if len(asked) > 1 and not job.open_questions:
             screen.choice(
@@ -146,7 +146,7 @@ def parse_rows(text: str) -> Known:
 
 
 def _guarantee(screen: Screen, policy: LinkedPolicy) -> None:
-    """Draw k with the profiles that ask for one, l, and the suppression limits."""
+    """Draw k with the profiles that set it, l, and the suppression limits."""
     parts.heading(MUST_TITLE)
     model = policy.model
     rest = "" if model.l is None else f" At most one in {model.l} of them shows the same sensitive value."
@@ -200,11 +200,11 @@ def _share(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ParameterError("this is no share", hint="a number from 0 to 1, such as 0.3") from None
+        raise ParameterError("this is not a share", hint="a number from 0 to 1, such as 0.3") from None
 
 
 def _calendar(screen: Screen, policy: LinkedPolicy) -> None:
-    """Draw since which date times are counted, in which unit, and which days the data cover."""
+    """Draw the anchor date, the unit of times, and the covered days."""
     rules = policy.time
     if rules is None:
         return
@@ -235,4 +235,4 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise ParameterError("this is no day", hint="year-month-day, such as 2024-12-31") from None
+        raise ParameterError("this is not a day", hint="year-month-day, such as 2024-12-31") from None

@@ -56,12 +56,14 @@ def risk_lines(risk: Mapping[str, Any], attack: Mapping[str, Any]) -> list[str]:
 
 
 def _table(after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
-    def shares(found: Mapping[str, Any] | None) -> dict[Any, str]:
+    """Draw the risk by known rows, before and after."""
+
+    def shares(values: Mapping[str, Any] | None) -> dict[Any, str]:
         return {
             (each["table"], each["known"], each["people_columns"]): TOO_MANY
             if each["share"] is None
             else percent(each["share"])
-            for each in (found or {"risks": ()})["risks"]
+            for each in (values or {"risks": ()})["risks"]
         }
 
     old = shares(before)

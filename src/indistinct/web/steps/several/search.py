@@ -40,6 +40,7 @@ async def draw(screen: Screen) -> None:
 
 
 def _request(screen: Screen) -> None:
+    """Draw the request of a search in words."""
     policy = screen.tables.policy
     quasi = "; ".join(f"{table.name}: {names}" for table in policy.tables if (names := ", ".join(_coarser(table))))
     people = policy.suppression.plain
@@ -60,7 +61,7 @@ def _coarser(table: Any) -> tuple[str, ...]:
 
 
 def known_in_words(policy: LinkedPolicy, *, chosen: frozenset[str]) -> str:
-    """Return what an attacker knows, in words; tables without an answer are listed as open."""
+    """Describe what an attacker knows; unanswered tables are listed as open."""
     rows = [f"{rows_in_words(known)} of {name}" if name in chosen else f"{name}: not said yet"
             for name, known in known_rows(policy).items()]  # fmt: skip
     together = f"; {plural(policy.knowledge.rows, 'row')} together at most" if len(rows) > 1 else ""
@@ -94,7 +95,7 @@ def _search(screen: Screen, *, again: bool) -> None:
 
 
 def _draw_found(screen: Screen, made: Any) -> None:
-    """Draw what was published of each table, and what it lost."""
+    """Draw the published tables and their information loss."""
     certificate = made["certificate"]
     parts.heading("The release").classes("outcome")
     parts.say(release_sentence(certificate))

@@ -234,6 +234,7 @@ class _OpenNode:
 
     @property
     def bytes(self) -> int:
+        """Return the memory that the node takes."""
         cells = 0 if self.cells is None else self.cells.ranks.nbytes + 8 * len(self.cells.ranks)
         return int(self.status.nbytes) + cells
 
@@ -248,6 +249,7 @@ class _OpenNodes:
     pushed: int = 0
 
     def push(self, node: _OpenNode) -> None:
+        """Add a node; its cells are dropped, and computed again later, if memory is short."""
         self.pushed += 1
         if self.bytes + node.bytes > MAX_BYTES_KEPT:
             node = replace(node, cells=None)
@@ -258,6 +260,7 @@ class _OpenNodes:
             heappush(self.heap, (node.bound, -self.pushed, node))
 
     def pop(self) -> _OpenNode:
+        """Return the node to expand next: the newest if memory is short, else the one with the best bound."""
         node = self.stack.pop() if self.stack else heappop(self.heap)[2]
         self.bytes -= node.bytes
         return node

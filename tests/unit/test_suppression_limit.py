@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import indistinct as ind
-from indistinct.budget import Budget, parse_budget
 from indistinct.recoding.storage import recoding_from_json, recoding_to_json
+from indistinct.suppression_limit import Budget, parse_budget
 
 
 def test_every_share_of_a_small_table_allows_its_rows():

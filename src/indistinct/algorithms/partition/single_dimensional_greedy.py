@@ -12,7 +12,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Problem, fewest_rows
 from indistinct.algorithms.partition import _single_dimensional_kernels as _kernels
-from indistinct.algorithms.partition.optimal_cuts import least_squares
+from indistinct.algorithms.partition.single_dimensional_optimal import least_squares
 from indistinct.frequencies.encode import group_rows
 from indistinct.frequencies.value import Classes, FrequencySet
 from indistinct.machine.arrays import Codes, Mask, starts_of
@@ -258,6 +258,7 @@ def _first_allowable(
 
 
 def _allowable(right: Mask, class_ids: Codes, classes: Classes, model: Model) -> bool:
+    """Return whether both sides of a cut satisfy the model in every class."""
     pairs = 2 * class_ids + right
     size = 2 * (int(class_ids.max()) + 1)
     sizes = np.bincount(pairs, weights=classes.sizes, minlength=size)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from indistinct.algorithms.partition import optimal_cuts
-from indistinct.algorithms.partition.optimal_cuts import (
+from indistinct.algorithms.partition import single_dimensional_optimal
+from indistinct.algorithms.partition.single_dimensional_optimal import (
     HEAD,
     OUT,
     TAIL,
@@ -63,7 +63,7 @@ def classes_of(space, node):
     """Return the cells of a node, each with the intervals of head and tail in place of its ranks."""
     intervals = space.intervals(node.status != OUT)
     ranks = np.stack([own[node.cells.ranks[:, j]] for j, own in enumerate(intervals)], axis=1)
-    return optimal_cuts.RankedCells(ranks, node.cells.classes)
+    return single_dimensional_optimal.RankedCells(ranks, node.cells.classes)
 
 
 @quick
@@ -97,11 +97,11 @@ def test_a_search_that_is_stopped_knows_how_good_it_is(space, nodes):
 @given(spaces())
 def test_the_order_of_nodes_does_not_matter(space):
     expected = find_optimal_cuts(space, [], nodes=np.inf, seconds=None)[1].best
-    kept, optimal_cuts.MAX_BYTES_KEPT = optimal_cuts.MAX_BYTES_KEPT, 0
+    kept, single_dimensional_optimal.MAX_BYTES_KEPT = single_dimensional_optimal.MAX_BYTES_KEPT, 0
     try:
         assert find_optimal_cuts(space, [], nodes=np.inf, seconds=None)[1].best == expected
     finally:
-        optimal_cuts.MAX_BYTES_KEPT = kept
+        single_dimensional_optimal.MAX_BYTES_KEPT = kept
 
 
 @quick
@@ -109,8 +109,8 @@ def test_the_order_of_nodes_does_not_matter(space):
 def test_better_starts_leave_optimum_and_bounds_as_they_are(space, nodes):
     expected = find_optimal_cuts(space, [], nodes=np.inf, seconds=None)[1].best
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimal_cuts, "EASY_NODES", 1)
-        patch.setattr(optimal_cuts, "MIN_CLASSES_FOR_LARGER_K", 1)
+        patch.setattr(single_dimensional_optimal, "EASY_NODES", 1)
+        patch.setattr(single_dimensional_optimal, "MIN_CLASSES_FOR_LARGER_K", 1)
         best, proof = find_optimal_cuts(space, [], nodes=np.inf, seconds=None)
         _, stopped = find_optimal_cuts(space, [], nodes=nodes, seconds=None)
     assert (proof.best, proof.proven) == (expected, True)
@@ -122,8 +122,8 @@ def test_better_starts_leave_optimum_and_bounds_as_they_are(space, nodes):
 @given(spaces())
 def test_answers_for_larger_k_satisfy_k_and_improving_starts_at_them(space):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimal_cuts, "MIN_CLASSES_FOR_LARGER_K", 1)
-        answers = optimal_cuts._answers_for_larger_k(space, nodes=100, deadline=math.inf)
+        patch.setattr(single_dimensional_optimal, "MIN_CLASSES_FOR_LARGER_K", 1)
+        answers = single_dimensional_optimal._answers_for_larger_k(space, nodes=100, deadline=math.inf)
     larger = [k for k in (space.model.k * 2**step for step in range(1, 9)) if k <= space.rows]
     assert len(answers) == len(larger)
     search = CutSearch(space)

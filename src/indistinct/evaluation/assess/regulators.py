@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from indistinct.as_json import AsJson
+from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.inspection.patterns.base import PatternShare
 from indistinct.schema import Schema
@@ -70,7 +71,7 @@ class ShownTable:
 
 
 def findings(
-    shown: ShownTable,
+    table: ShownTable,
     *,
     smallest: int,
     uniques: int,
@@ -80,7 +81,7 @@ def findings(
     own_values: Mapping[str, int] = NO_VALUES,
     identifying: Mapping[str, PatternShare] = NO_PATTERNS,
 ) -> tuple[PracticeFinding, ...]:
-    """Return what every rule says of a table.
+    """Check a table against every rule of practice.
 
     `smallest` is the size of its smallest class, `homogeneous` the largest share of members whose class has a single
     value of a sensitive column; None where there is no sensitive column. `published` counts the members who are unique
@@ -91,16 +92,17 @@ def findings(
     """
     return (
         *(_sizes(smallest) if alone is None else map(_no_classes, _sizes(smallest))),
-        _identifiers(shown, identifying),
-        _ages(shown),
-        _areas(shown),
-        _dates(shown),
+        _identifiers(table, identifying),
+        _ages(table),
+        _areas(table),
+        _dates(table),
         _singling_out(uniques, published, own_values) if alone is None else _in_buckets(alone, published),
         *_questions(homogeneous),
     )
 
 
 def _sizes(smallest: int) -> Iterator[PracticeFinding]:
+    """Check the class sizes that published rules ask for."""
     for source, rule in ((EMA, "ema-0.09"), (HEALTH_CANADA, "health-canada-0.09")):
         yield _risk(f"{rule}-strict", Fraction("0.09"), smallest, source, note="1/11 = 0.0909 is above 0.09")
         yield _cell(f"{rule}-rounded", 11, smallest, source, note="1/11 is written 0.09, which allows classes of 11")
@@ -111,24 +113,26 @@ def _sizes(smallest: int) -> Iterator[PracticeFinding]:
 
 
 def _risk(rule: str, limit: Fraction, smallest: int, source: str, *, note: str) -> PracticeFinding:
+    """Check the highest risk against a rule."""
     passed = not smallest or Fraction(1, smallest) <= limit
     value = 1 / smallest if smallest else 0.0
     return PracticeFinding(rule, f"highest risk at most {float(limit):g}", _status(passed), source, value, note)
 
 
 def _cell(rule: str, size: int, smallest: int, source: str, *, note: str) -> PracticeFinding:
+    """Check the smallest class against a rule."""
     passed = not smallest or smallest >= size
     return PracticeFinding(rule, f"classes of at least {size}", _status(passed), source, smallest, note)
 
 
-def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> PracticeFinding:
+def _identifiers(table: ShownTable, identifying: Mapping[str, PatternShare]) -> PracticeFinding:
     """Look for columns that point at people, by their role, the words of their names, and their values.
 
     Free text, and what only looks like names, may hold identifiers or none: a person has to read it.
     """
-    leaked = [name for name in shown.schema.hidden if name in shown.kinds]
+    leaked = [name for name in table.schema.hidden if name in table.kinds]
     words = {word: kind for kind, several in NAMES.items() for word in several.split()}
-    others = [name for name in shown.kinds if name not in leaked]
+    others = [name for name in table.kinds if name not in leaked]
     kinds = {name: words[word] for name in others for word in _WORDS.findall(name.lower()) if word in words}
     leaks = [f"{name!r} has the role identifier or person" for name in leaked]
     leaks += [f"{name!r} is named like {kind}" for name, kind in kinds.items()]
@@ -144,54 +148,54 @@ def _identifiers(shown: ShownTable, identifying: Mapping[str, PatternShare]) -> 
     )
 
 
-def _ages(shown: ShownTable) -> PracticeFinding:
+def _ages(table: ShownTable) -> PracticeFinding:
     """Look whether ages over 89 are one category."""
     rule, asks = "safe-harbor-ages", f"ages over {OLDEST} as one category"
-    named = [name for name in shown.kinds if "age" in _WORDS.findall(name.lower())]
-    known = [name for name in named if name in shown.domains]
+    named = [name for name in table.kinds if "age" in _WORDS.findall(name.lower())]
+    known = [name for name in named if name in table.domains]
     if not known:
         note = "no column is named as ages" if not named else f"the values of {named[0]!r} were not counted"
         return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
     most = 0
     for name in known:
-        texts = [text for text in shown.domains[name].texts() if text is not None]
+        texts = [text for text in table.domains[name].texts() if text is not None]
         most = max(most, sum(any(float(n) > OLDEST for n in _NUMBERS.findall(text)) for text in texts))
-    note = f"{most} distinct value(s) of {', '.join(map(repr, known))} speak of ages over {OLDEST}"
+    note = f"{plural(most, 'distinct value')} of {', '.join(map(repr, known))} with ages over {OLDEST}"
     return PracticeFinding(rule, asks, _status(most <= 1), SAFE_HARBOR, float(most), note)
 
 
-def _areas(shown: ShownTable) -> PracticeFinding:
+def _areas(table: ShownTable) -> PracticeFinding:
     """Look whether postal codes show more than three digits; whether their areas are populous is not known here."""
     rule, asks = "safe-harbor-areas", "at most three digits of a zip code, of areas with more than 20,000 people"
     words = {"zip", "zipcode", "postal", "postcode", "plz"}
-    known = [name for name in shown.domains if words & set(_WORDS.findall(name.lower()))]
+    known = [name for name in table.domains if words & set(_WORDS.findall(name.lower()))]
     if not known:
         note = "no column that was counted is named as zip codes; smaller areas than states were not looked for"
         return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)
-    texts = [text for name in known for text in shown.domains[name].texts() if text is not None]
+    texts = [text for name in known for text in table.domains[name].texts() if text is not None]
     finer = sum(sum(mark.isdigit() for mark in text) > ZIP_DIGITS for text in texts)
     which = ", ".join(map(repr, known))
     if finer:
-        note = f"{finer} distinct value(s) of {which} show more than three digits"
+        note = f"{plural(finer, 'distinct value')} of {which} with more than three digits"
         return PracticeFinding(rule, asks, "failed", SAFE_HARBOR, float(finer), note)
-    note = f"{which} show(s) three digits or fewer; compare the areas with the census, which is not at hand"
+    note = f"three digits or fewer in {which}; compare the areas with the census, which is not at hand"
     return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, 0.0, note)
 
 
-def _dates(shown: ShownTable) -> PracticeFinding:
-    """Look for dates finer than years, in columns of dates and in labels: the safe harbor leaves the year alone."""
+def _dates(table: ShownTable) -> PracticeFinding:
+    """Look for dates finer than years in date columns and labels; safe harbor allows only the year."""
     rule, asks = "safe-harbor-dates", "no element of a date but its year"
-    dated = [name for name, kind in shown.kinds.items() if kind is Kind.DATE and name not in shown.schema.hidden]
-    for name, domain in shown.domains.items():
+    dated = [name for name, kind in table.kinds.items() if kind is Kind.DATE and name not in table.schema.hidden]
+    for name, domain in table.domains.items():
         texts = domain.texts() if domain.kind is Kind.TEXT else ()
         if any(text is not None and _DAYS.search(text) for text in texts):
             dated.append(name)
-    note = f"{', '.join(map(repr, dated))} show(s) dates" if dated else "judged by kinds of columns and by labels"
+    note = f"dates in {', '.join(map(repr, dated))}" if dated else "judged by kinds of columns and by labels"
     return PracticeFinding(rule, asks, _status(not dated), SAFE_HARBOR, float(len(dated)), note)
 
 
 def _no_classes(finding: PracticeFinding) -> PracticeFinding:
-    """Return what a rule about classes says of buckets: nothing."""
+    """Mark a rule about classes as not checkable on buckets."""
     note = (
         "buckets are no equivalence classes: quasi-identifiers are published unmodified, whatever the size of a bucket"
     )
@@ -208,24 +212,24 @@ def _singling_out(
 
     An attacker who knows a unique sensitive value finds the member too; whether one knows it, no table says.
     """
-    found: Status
+    status: Status
     own = [name for name, alone in own_values.items() if alone]
     if uniques:
-        found, note = _status(False), "members who are alone in their class"
+        status, note = _status(False), "members who are alone in their class"
     elif published is not None and (published.least or not own):
-        found = "failed" if published.least else "passed" if not published.most else "not checkable"
+        status = "failed" if published.least else "passed" if not published.most else "not checkable"
         columns = ", ".join(map(repr, published.columns))
         note = f"members who are unique on the unmodified columns that are not sensitive, with their class: {columns}"
     elif own:
         columns = ", ".join(map(repr, own))
-        found, note = (
+        status, note = (
             "not checkable",
             f"no member is unique in its class, but some are by their value of the sensitive {columns}",
         )
     else:
-        found, note = _status(True), "members who are alone in their class"
+        status, note = _status(True), "members who are alone in their class"
     value = uniques or (0 if published is None else published.least)
-    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, found, WP216, float(value), note)
+    return PracticeFinding(SINGLING_OUT, SINGLED_OUT, status, WP216, float(value), note)
 
 
 def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
@@ -240,7 +244,7 @@ def _in_buckets(alone: int, published: SingledOut | None) -> PracticeFinding:
 
 
 def _questions(homogeneous: float | None) -> Iterator[PracticeFinding]:
-    """Ask the other two questions of WP216, as far as classes answer them."""
+    """Answer the other two questions of WP216, linkability and inference, if classes allow it."""
     note = "classes do not answer it: run the attack record-linkage with an external table"
     yield PracticeFinding(
         "wp216-linkability", "can records of one person be linked?", "not checkable", WP216, note=note

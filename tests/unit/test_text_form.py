@@ -12,9 +12,9 @@ from indistinct.errors import ParameterError
 from indistinct.metrics import METRICS, parse_metric
 from indistinct.models import AlphaK, DistinctLDiversity, KAnonymity, TCloseness, XYAnonymity
 from indistinct.models.registry import MODELS, parse_model
-from indistinct.spelling import spell
 from indistinct.testing.checks import ALGORITHM_EXAMPLES, MODEL_EXAMPLES
 from indistinct.testing.strategies import models
+from indistinct.text_form import spell
 
 
 @pytest.mark.parametrize("text", [text for some in MODEL_EXAMPLES.values() for text in some])

@@ -32,8 +32,8 @@ def spell(value: Any) -> str:
     'k-anonymity:k=5'
     """
     given = [(f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default]
-    shown = ",".join(f"{key}={spell_value(part)}" for key, part in given)
-    return f"{value.name}:{shown}" if shown else str(value.name)
+    arguments = ",".join(f"{key}={spell_value(part)}" for key, part in given)
+    return f"{value.name}:{arguments}" if arguments else str(value.name)
 
 
 def name_of(text: str) -> str:
@@ -64,7 +64,12 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
     name, *more = split(text.strip(), ":")
     rest = ":".join(more)
     if name not in known:
-        near = _with_number(text, known) or _with_parameter(text, known) or _of_family(name, rest, known)
+        near = (
+            _with_blank(text, known)
+            or _with_number(text, known)
+            or _with_parameter(text, known)
+            or _of_family(name, rest, known)
+        )
         near = near or did_you_mean(name, known)
         raise ParameterError(f"there is no {what} {name!r}", hint=near or f"known: {', '.join(sorted(known))}")
     kind: Any = known[name]
@@ -98,6 +103,12 @@ def parse(text: str, known: Mapping[str, type[T]], *, what: str) -> T:
         raise ParameterError(f"{what} {name!r} needs {which} {', '.join(absent)}", hint=f"{verb} {name}:{example}")
     made: T = kind(**given)
     return made
+
+
+def _with_blank(text: str, known: Mapping[str, type[Any]]) -> str | None:
+    """Return a hint for a name and its parameters with a blank between them in place of a colon."""
+    name, _, rest = text.strip().partition(" ")
+    return f"write {name}:{rest.strip().replace(' ', ',')}" if name in known and "=" in rest else None
 
 
 def parse_field(text: str, kind: type[Any], field: str, *, what: str) -> Any:
@@ -174,7 +185,7 @@ def split_specs(text: str) -> list[str]:
             specs.append(piece)
         elif not specs or ":" not in specs[-1]:
             before = f"{specs[-1]}:" if specs else "name:"
-            raise ParameterError(f"the parameter {piece!r} follows no name", hint=f"write {before}{piece}")
+            raise ParameterError(f"the parameter {piece!r} comes before any name", hint=f"write {before}{piece}")
         else:
             specs[-1] += f",{piece}"
     return specs
@@ -287,13 +298,13 @@ class Registry(Mapping[str, type[T]]):
         points = [point for point in self._points() if point.name == name]
         if not points:
             raise KeyError(name)
-        found = self._load(points[0], points)
-        if found.kind is None:
+        kind = self._load(points[0], points)
+        if kind.kind is None:
             raise ParameterError(
-                f"{name!r} of package {found.package} cannot be used: {found.problem}",
-                hint=f"repair or remove the package {found.package}; `indistinct list` shows what is broken",
+                f"{name!r} of package {kind.package} cannot be used: {kind.problem}",
+                hint=f"repair or remove the package {kind.package}; `indistinct list` shows what is broken",
             )
-        return found.kind
+        return kind.kind
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys([*self.builtin, *(point.name for point in self._points())]))
