@@ -110,7 +110,8 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
     Columns that are lost wholly come last. Where no column loses anything, as in buckets, there is nothing to compare.
     """
     policy = screen.session.rests_on(RELEASED)
-    losses = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))[:COLUMNS_DRAWN_AT_FIRST]
+    by_loss = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))
+    losses = by_loss[:COLUMNS_DRAWN_AT_FIRST]
     if policy is None or not losses:
         return
     parts.heading("Before and after")
