@@ -250,7 +250,7 @@ def page_of(made: Made) -> str:
     """Return a page with every verdict, then every figure under its name; one that was not made has its reason."""
     parts = [
         page.paragraph(
-            "Each part is printed by one command. Published figures stand beside ours where the source prints any; "
+            "Each part is printed by one command. Published figures are next to ours where the source prints any; "
             "where it prints curves alone, what can be compared is what it says of them."
         ),
         page.contents(made),

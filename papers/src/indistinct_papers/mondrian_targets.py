@@ -103,7 +103,7 @@ def reproduce_mondrian_targets(sizes: tuple[int, ...], progress: Progress) -> Re
     return Reproduction(
         title=TITLE,
         source="K. LeFevre, D. DeWitt, R. Ramakrishnan (2008). Workload-aware anonymization techniques for large-scale "
-        "datasets. ACM TODS 33(3). (Plots only: there are no published numbers to set beside these.)",
+        "datasets. ACM TODS 33(3). (Plots only: there are no published numbers to compare with these.)",
         data=inputs.about,
         headings=HEADINGS,
         rows=rows,
@@ -291,7 +291,8 @@ def _compare_loss(learned: Sequence[Learned]) -> str:
     pairs = [(error, errors[*key[:3], LOSS]) for key, error in errors.items() if key[3] == TARGET]
     held, ratios = sum(error < theirs for error, theirs in pairs), [error / theirs for error, theirs in pairs]
     return (
-        f"beside cuts by loss, which the paper does not have, the error is smaller in {held} of {len(pairs)} settings, "
+        f"compared with cuts by loss, which the paper does not have, the error is smaller in {held} of {len(pairs)} "
+        "settings, "
         f"{min(ratios):.2f} to {max(ratios):.2f} of it"
     )
 

@@ -127,7 +127,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
     return Reproduction(
         title="Slicing: fake tuples and matching buckets",
         source="T. Li, N. Li, J. Zhang, I. Molloy (2012). Slicing: a new approach for privacy preserving data "
-        "publishing. IEEE TKDE. (Plots only: there are no published numbers to set beside these.)",
+        "publishing. IEEE TKDE. (Plots only: there are no published numbers to compare with these.)",
         data=data,
         headings=HEADINGS,
         rows=tuple(each.row() for each in (*drawn, *diverse)),

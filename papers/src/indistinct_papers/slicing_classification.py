@@ -87,7 +87,7 @@ def reproduce_slicing_classification(sizes: tuple[int, ...], progress: Progress)
     return Reproduction(
         title="Slicing: what can still be learned",
         source="T. Li, N. Li, J. Zhang, I. Molloy (2012). Slicing: a new approach for privacy preserving data "
-        "publishing. IEEE TKDE. (Plots only: there are no published numbers to set beside these.)",
+        "publishing. IEEE TKDE. (Plots only: there are no published numbers to compare with these.)",
         data=data,
         headings=HEADINGS,
         rows=tuple(each.row() for each in learned),

@@ -477,7 +477,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
                 hint="check its permissions and the free space, run again",
             ) from None
         # What SQLite says may quote what it read.
-        raise _broken(path, "it is no ledger, or it was changed") from None
+        raise _broken(path, "it is not a ledger, or it was changed") from None
 
 
 def _broken(path: Path, reason: str) -> InputError:
