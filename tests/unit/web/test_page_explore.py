@@ -113,7 +113,7 @@ def test_a_lattice_rests_on_the_job_and_not_on_how_it_is_searched(policy):
 def test_too_many_solutions_and_no_promise_are_refused(policy):
     with pytest.raises(ind.ParameterError, match="more than the limit of 3"):
         explore_all(Desk(), policy, 3)
-    with pytest.raises(ind.ParameterError, match="nothing is asked"):
+    with pytest.raises(ind.ParameterError, match="no privacy model is chosen"):
         explore_all(Desk(), replace(policy, models=()))
 
 
