@@ -212,9 +212,9 @@ def _examples_page() -> str:
     ]
     parts = [
         "Every numbered table of five documents that can be made, made again by `indistinct reproduce examples` and "
-        "shown beside the printed rows, which are on the left. Ours is made from the corrected table; rows that differ "
-        "have a ≠ between them, and a sentence says why. Published rows are in random order, each is shown beside the "
-        f"row that it is. {ADULT_EXAMPLE} of the thesis needs Adult and stands in the command's output alone.",
+        "shown next to the printed rows, which are on the left. Ours is made from the corrected table; rows that "
+        "differ have a ≠ between them, and a sentence says why. Published rows are in random order, each is shown next "
+        f"to the row that it is. {ADULT_EXAMPLE} of the thesis needs Adult and is in the command's output alone.",
         made.source,
         _table(("document", "table", "", "erratum"), summary),
     ]

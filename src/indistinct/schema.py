@@ -48,7 +48,8 @@ class Schema(NamedArguments):
     quasi
         Quasi-identifiers: columns that an attacker may know about a person, such as age; generalized.
     sensitive
-        Columns that nothing should be learned about, such as a diagnosis; unmodified, and judged by some models.
+        Columns whose values must not be learned about a person, such as a diagnosis; unmodified, and protected by the
+        models that name them.
     insensitive
         All other columns; unmodified.
     person

@@ -258,6 +258,7 @@ BAD = {
         "more rows than people",
         with_table("patients", lambda table: pa.concat_tables([table, table.slice(0, 1)])),
     ),
+    "no people": (1, "table 'patients' has no rows", with_table("patients", lambda table: table.slice(0, 0))),
     "missing person": (1, "has no person ID", with_table("labs", lambda table: in_place(table, "patient", 0, None))),
     "missing time": (1, "has no date", with_table("stays", lambda table: in_place(table, "admitted", 0, None))),
     "missing time of a streamed table": (

@@ -102,6 +102,8 @@ def open_linked(
 def _people_ids(policy: LinkedPolicy, people: pa.Table) -> pa.ChunkedArray:
     """Return the person IDs of the people table, once each has one row and there are enough."""
     ids = _person_ids(policy.people, people)
+    if not len(ids):
+        raise InputError(f"table {policy.people.name!r} has no rows", hint="check that this is the right file")
     if len(pc.unique(ids)) < len(ids):
         raise InputError(
             f"table {policy.people.name!r} has {len(ids) - len(pc.unique(ids)):,} more rows than people",

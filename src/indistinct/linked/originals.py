@@ -43,7 +43,8 @@ def compare_with_originals(
 ) -> LinkedCheck:
     """Return whether published tables can be a release of the originals.
 
-    `levels` has the level of each generalized column of each event table, as the certificate tells them.
+    `levels` has the level of each generalized column of each table, as the certificate tells them; a list column is one
+    of the people table.
     """
     policy = opened.policy
     owners = owners_of(policy, tables)
@@ -51,8 +52,9 @@ def compare_with_originals(
     pairs = _covering_pairs(opened, arrays, tables)
     observed, expected = [arrays.view.classes], [pairs.group]
     for events in opened.events:
+        home = events.table if isinstance(events.table, LinkedTable) else policy.people
         try:
-            labels = _expected_labels(opened, events, arrays, tables, owners, pairs, levels.get(events.name, {}))
+            labels = _expected_labels(opened, events, arrays, tables, owners, pairs, levels.get(home.name, {}))
         except InputError as error:
             return LinkedCheck("originals", False, error.message)
         rows = arrays.view.events[events.name]

@@ -42,7 +42,7 @@ LARGER_K = (1, 4, 16)
 """Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
 
 Node = tuple[tuple[int, ...], ...]
-"""Multiples of k with which the people table is divided into classes: larger classes delete fewer event rows."""
+"""The level of each column of each event table that has labels."""
 Progress = Callable[[float], None]
 
 

@@ -297,7 +297,7 @@ def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, position: Codes,
     cell, person, value = cells.carriers
     if model.ratio is None or not len(cell):
         return _ValueLists(np.zeros(cells.people + 1, np.int64), np.zeros(0, np.int64))
-    alive_values = (cell < 0) | alive[cell]
+    alive_values = (cell < 0) | _are_alive(alive, cell)
     width = int(value.max()) + 1
     pairs = np.unique(position[person[alive_values]] * width + value[alive_values])
     owner, own = pairs // width, pairs % width
@@ -306,6 +306,11 @@ def _value_lists(cells: LabelCells, alive: Codes, parts: Codes, position: Codes,
     _, inverse, counts = np.unique(part[owner] * width + own, return_inverse=True, return_counts=True)
     kept = counts[inverse] * model.ratio[0] > model.k * model.ratio[1]
     return _ValueLists(starts_of(np.bincount(owner[kept], minlength=cells.people)), own[kept])
+
+
+def _are_alive(alive: Codes, cell: Codes) -> Codes:
+    """Return whether each cell is not suppressed; -1, which is no cell, is not alive."""
+    return np.append(alive, False)[cell]
 
 
 def _judge_groups(group: Codes, person: Codes, lists: _ValueLists, model: LinkedAnonymity) -> tuple[Codes, Codes]:
@@ -364,7 +369,7 @@ def _carriers_of_frequent(cells: LabelCells, alive: Codes, violations: Violation
     )
     own = np.full(len(violations), -1, dtype=np.int64)
     own[frequent] = number
-    live = (cell >= 0) & alive[cell]
+    live = _are_alive(alive, cell)
     words = cells.cell_class[cell[live]] * width + value[live]
     at = np.searchsorted(wanted, words)
     match = at < len(wanted)

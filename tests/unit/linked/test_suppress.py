@@ -96,3 +96,13 @@ def test_one_of_two_labels_is_enough():
     rows = one_class("uv", "u", "u")
     deleted = suppressed_rows(np.zeros(3, dtype=np.int64), {"t": rows}, (), KnownRows({"t": 2}), LinkedAnonymity(2))
     assert deleted["t"].tolist() == [False, True, False, False]
+
+
+def test_values_of_people_count_where_no_table_has_a_row():
+    nothing = {"t": LabelRows(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))}
+    model, known = LinkedAnonymity(2, 2), KnownRows({"t": 1})
+    classes = np.zeros(4, dtype=np.int64)
+    deleted = suppressed_rows(classes, nothing, (np.array([0, 1, 0, 1]),), known, model)
+    assert deleted is not None
+    assert not deleted["t"].size
+    assert suppressed_rows(classes, nothing, (np.array([0, 0, 0, 1]),), known, model) is None

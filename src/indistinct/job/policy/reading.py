@@ -33,7 +33,7 @@ from indistinct.tables.value import Reading, declare
 
 # More than any policy has: what is checked before the parser, which reads deep nesting and long keys in quadratic time.
 LARGEST_POLICY = 1 << 26
-DEEPEST = 100
+MAX_NESTING = 100
 LONGEST_WORD = 1000
 TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*"?|\'[^\'\n]*\'?'
@@ -235,10 +235,10 @@ def _check_size(text: str) -> None:
         depth += (word in ("[", "{")) - (word in ("]", "}"))
         dots = 0 if word in ("=", ",", "\n") else dots + (word.count(".") if token["word"] else 0)
         wrong = (
-            f"brackets nest deeper than {DEEPEST}"
-            if depth > DEEPEST
-            else f"a key has more than {DEEPEST} dots"
-            if dots > DEEPEST
+            f"brackets nest deeper than {MAX_NESTING}"
+            if depth > MAX_NESTING
+            else f"a key has more than {MAX_NESTING} dots"
+            if dots > MAX_NESTING
             else f"a word is longer than {LONGEST_WORD:,} characters"
             if token["word"] and len(word) > LONGEST_WORD
             else None

@@ -106,7 +106,7 @@ class AllConditions(_Combined):
 
 @dataclass(frozen=True, slots=True)
 class Either(_Combined):
-    """Several conditions of which at least one must hold."""
+    """Several conditions; at least one must hold."""
 
     parts: tuple["Condition", ...]
 

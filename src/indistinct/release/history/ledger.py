@@ -240,7 +240,7 @@ def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
 def forget_release(path: str | Path, number: int) -> LedgerEntry:
     """Remove a release from a ledger, so that later releases are not compared with it.
 
-    This is for releases that were never published, or were withdrawn before anyone received them.
+    This is for releases that were never published, or were withdrawn before a recipient got them.
 
     Parameters
     ----------
