@@ -203,8 +203,7 @@ PRIVACY_SETTINGS = (
     Setting(
         "suppression",
         LIMIT,
-        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'; by default 0, "
-        "for apply that of the recoding.",
+        "Suppression limit: a share of the rows, such as 0.02 or 4/30, or a number, such as '4 rows'; 0 by default.",
         "Privacy",
         "privacy.suppression",
         "suppression",

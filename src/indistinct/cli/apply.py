@@ -8,9 +8,10 @@ import typer
 from indistinct.cli import options
 from indistinct.cli.flags import data_of, earlier_files, place_of, policy_of, run_options, source_of
 from indistinct.cli.linked import refuse_linked
-from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, share_options
+from indistinct.cli.options import DATABASE, EARLIER, ENGINE, READING, SCREEN, WRITING, Flags, option_of, share_options
 from indistinct.cli.output import checked_path, measure_and_note, report, run_and_note
 from indistinct.cli.screen import progress
+from indistinct.settings import FLAGS
 
 if TYPE_CHECKING:
     from indistinct.job.job import Changes
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 @share_options(
     *("model", "hierarchy", "pseudonym", "suppression", "population", *READING, *EARLIER, "smallest_count"),
     *(*DATABASE, "output_table", "partition_by", *WRITING, *ENGINE, *SCREEN),
+    model=option_of(
+        FLAGS["model"], "Another privacy model than that of the recoding, such as k-anonymity:k=5. Repeatable."
+    ),
+    suppression=option_of(
+        FLAGS["suppression"],
+        "Suppression limit: a share of the rows, such as 0.02, or a number, such as '4 rows'; by default that of the "
+        "first release.",
+    ),
 )
 def command(
     recoding: Annotated[Path, typer.Argument(metavar="RECODING", help="What --save-recoding wrote.")],

@@ -31,11 +31,11 @@ else:
     )
 
 
-def option_of(setting: Setting) -> Any:
-    """Return the type of a shared flag, with what its help shows."""
+def option_of(setting: Setting, words: str | None = None) -> Any:
+    """Return the type of a shared flag, with what its help shows; `words` replace the text of the setting."""
     names = (setting.option, *([] if setting.short is None else [setting.short]))
     least = 0 if setting.kind is WHOLE else None
-    panel, words = setting.group, setting.flag_help
+    panel, words = setting.group, words or setting.flag_help
     metavar = "" if setting.kind is TRUTH else setting.metavar
     option = typer.Option(*names, metavar=metavar, help=words, min=least, rich_help_panel=panel)
     return Annotated[setting.kind.flag, option]

@@ -44,7 +44,9 @@ def command(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the errors of the --workload (.svg).")
     ] = None,
-    overwrite: options.Overwrite = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", rich_help_panel="Output", help="Replace the file of --plot if it exists.")
+    ] = False,
 ) -> None:
     """Answer a COUNT, SUM, AVG, MIN or MAX from a release: an estimate, and certain bounds of the true answer.
 
