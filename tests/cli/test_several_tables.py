@@ -250,7 +250,7 @@ STRANGER = "Zz-stranger-Zz"
 BAD = {
     "events of unknown people": (
         1,
-        "belong to people who are not in the people table",
+        "of people who are not in the people table",
         with_table("stays", lambda table: in_place(table, "patient", 3, STRANGER)),
     ),
     "two people rows of one person": (
@@ -259,11 +259,11 @@ BAD = {
         with_table("patients", lambda table: pa.concat_tables([table, table.slice(0, 1)])),
     ),
     "no people": (1, "table 'patients' has no rows", with_table("patients", lambda table: table.slice(0, 0))),
-    "missing person": (1, "have no person ID", with_table("labs", lambda table: in_place(table, "patient", 0, None))),
-    "missing time": (1, "have no date", with_table("stays", lambda table: in_place(table, "admitted", 0, None))),
+    "missing person": (1, "has no person ID", with_table("labs", lambda table: in_place(table, "patient", 0, None))),
+    "missing time": (1, "has no date", with_table("stays", lambda table: in_place(table, "admitted", 0, None))),
     "missing time of a streamed table": (
         1,
-        "have no date",
+        "has no date",
         with_table("labs", lambda table: in_place(table, "date", 0, None)),
     ),
     "a time before the window": (
@@ -278,7 +278,7 @@ BAD = {
     ),
     "a missing anchor": (
         1,
-        "have no date in column 'first_admission'",
+        "has no date in column 'first_admission'",
         with_table("patients", lambda table: in_place(table, "first_admission", 0, None)),
     ),
     "an event before birth": (

@@ -227,12 +227,12 @@ def test_not_a_number_and_endless_numbers_pass(tmp_path, small_blocks):
 
 
 BAD = {
-    "have no person ID": lambda t: t.set_column(0, "id", pa.array([*t["id"].to_pylist()[:-1], None])),
+    "has no person ID": lambda t: t.set_column(0, "id", pa.array([*t["id"].to_pylist()[:-1], None])),
     "who are not in the people table": lambda t: t.set_column(0, "id", pa.array([*t["id"].to_pylist()[:-1], "Q"])),
-    "have no date in column 'day'": lambda t: t.set_column(1, "day", pa.array([*t["day"].to_pylist()[:-1], None])),
+    "has no date in column 'day'": lambda t: t.set_column(1, "day", pa.array([*t["day"].to_pylist()[:-1], None])),
     "after the window": lambda t: t.set_column(1, "day", pa.array([*t["day"].to_pylist()[:-1], date(2025, 1, 1)])),
     "column 'value' of table 'labs' holds dates": lambda t: t.set_column(2, "value", pa.array(["2020-01-01"] * len(t))),
-    "no role for column": lambda t: t.append_column("more", t["value"]),
+    "no role for 'more'": lambda t: t.append_column("more", t["value"]),
     "has no column 'value'": lambda t: t.drop_columns(["value"]),
 }
 
