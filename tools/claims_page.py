@@ -39,7 +39,7 @@ The verdict follows from *holds in*, the settings in which the sentence holds of
 - **not confirmed**: in none.
 
 Where an algorithm of a source can be read in two ways, settings are those of the reading as printed; the other reading
-stands next to it and does not count. A sentence with several parts holds in as many settings as its parts do together.
+is next to it and does not count. A sentence with several parts holds in as many settings as its parts do together.
 Times are CPU seconds of one machine. What differs for whole figures is in
 [published figures, made again](reproducing.md); tables that sources print in full are in
 [worked examples](../reference/worked-examples.md)."""

@@ -212,9 +212,9 @@ def _examples_page() -> str:
     ]
     parts = [
         "Every numbered table of five documents that can be made, made again by `indistinct reproduce examples` and "
-        "shown beside the printed rows, which are on the left. Ours is made from the corrected table; rows that differ "
-        "have a ≠ between them, and a sentence says why. Published rows are in random order, each is shown beside the "
-        f"row that it is. {ADULT_EXAMPLE} of the thesis needs Adult and stands in the command's output alone.",
+        "shown next to the printed rows, which are on the left. Ours is made from the corrected table; rows that "
+        "differ have a ≠ between them, and a sentence says why. Published rows are in random order, each is shown next "
+        f"to the row that it is. {ADULT_EXAMPLE} of the thesis needs Adult and is in the command's output alone.",
         made.source,
         _table(("document", "table", "", "erratum"), summary),
     ]
@@ -394,17 +394,26 @@ def _errors_page() -> str:
 
 
 def _messages_page() -> str:
-    """Return every message that the source of an error class has, with its hint."""
+    """Return every message that the source of an error class has, by its first letter, with its hint and its class."""
     kinds = {kind.__name__: kind for kind in _descendants(IndistinctError)}
     parts = [
         f"Search this page for words of the message that you see. `{FILLED_IN}` is what a run fills in: names, numbers "
         f"and paths, never a cell's value. Where a message has a choice of words, `{EITHER.strip()}` separates them. "
-        "[Errors](errors.md) has the exit codes."
+        "[Errors](errors.md) has the exit code of each error in Python."
     ]
+    by_letter: dict[str, list[tuple[str, str, str]]] = {}
     for name, messages in error_messages(kinds).items():
-        rows = [(markdown(each.text), markdown(each.hint)) for each in messages]
-        parts += [f"## `{name}`", _first_line(kinds[name]), _table(("message", "what to do"), rows)]
+        for each in messages:
+            first = re.sub(r"[\W_]", "", each.text)[0].upper()
+            by_letter.setdefault(first, []).append((markdown(each.text), markdown(each.hint), f"`{name}`"))
+    for letter, rows in sorted(by_letter.items()):
+        parts += [f"## {letter}", _table(("message", "what to do", "in Python"), sorted(rows, key=_letters))]
     return _page("Errors by message", *parts)
+
+
+def _letters(row: Sequence[str]) -> tuple[str, ...]:
+    """Return what a row of messages is sorted by: letters and digits, without case, then the rest."""
+    return re.sub(r"[\W_]+", " ", row[0]).strip().casefold(), *row
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -423,10 +432,11 @@ def error_messages(classes: Collection[str], source: Path = SOURCE) -> dict[str,
     messages: dict[str, set[Message]] = {name: set() for name in classes}
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(source.rglob("*.py"))}
     shared = _texts_by_name(trees.values(), _texts_by_name(trees.values()))
+    given = _keyword_texts(trees.values())
     for path, tree in trees.items():
         if "testing" in path.relative_to(source).parts:
             continue
-        for name, message in _messages_of(tree, classes, shared | _texts_by_name([tree], shared)):
+        for name, message in _messages_of(tree, classes, shared | _texts_by_name([tree], shared), given):
             if re.search(r"[^\W\d_]{3}", message.text.replace(FILLED_IN, "")):
                 messages[name].add(message)
     return {name: sorted(each) for name, each in messages.items() if each}
@@ -466,11 +476,38 @@ def markdown(text: str) -> str:
     return MARKS.sub(r"\\\1", text).replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _messages_of(tree: ast.AST, classes: Collection[str], texts: Mapping[str, str]) -> Iterator[tuple[str, Message]]:
-    """Yield the messages of a module or function; `texts` are those of the names that it may use."""
+def _keyword_texts(trees: Iterable[ast.Module]) -> dict[tuple[str, str], list[str]]:
+    """Return the texts that calls give for a keyword, by the names of function and keyword.
+
+    A keyword that some call gives anything else than a text is left out.
+    """
+    given: dict[tuple[str, str], dict[str | None, None]] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                    for keyword, value in _keywords(node).items():
+                        text = value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
+                        given.setdefault((name, keyword), {})[text] = None
+    return {key: sorted(filter(None, texts)) for key, texts in given.items() if None not in texts}
+
+
+def _messages_of(
+    tree: ast.AST,
+    classes: Collection[str],
+    texts: Mapping[str, str],
+    given: Mapping[tuple[str, str], Sequence[str]],
+) -> Iterator[tuple[str, Message]]:
+    """Yield the messages of a module or function; `texts` are those of the names that it may use.
+
+    A function whose calls give texts for a keyword, as `given` has them, has its messages once with each text.
+    """
     for node in ast.iter_child_nodes(tree):
         local = {**texts, **_texts_by_name([node], texts)} if isinstance(node, ast.FunctionDef) else texts
-        yield from _messages_of(node, classes, local)
+        keywords = node.args.kwonlyargs if isinstance(node, ast.FunctionDef) else []
+        choices = [(each.arg, text) for each in keywords for text in given.get((node.name, each.arg), ())]
+        for keyword, text in choices or [("", "")]:
+            yield from _messages_of(node, classes, {**local, keyword: text}, given)
         match node:
             case ast.Call(func=ast.Name(id=name), args=[message, *_]) if name == "MissingExtraError":
                 purpose = _template(_keywords(node).get("purpose"))
@@ -507,6 +544,10 @@ def _template(node: ast.expr | None, texts: Mapping[str, str] | None = None) -> 
             return " ".join(text.split("\n"))
         case ast.JoinedStr(values=parts):
             return "".join(_template(part, texts) for part in parts)
+        case ast.FormattedValue(
+            value=ast.IfExp(body=ast.Constant(value=str(one)), orelse=ast.Constant(value=str(other)))
+        ):
+            return _one_or_other(one, other)
         case ast.FormattedValue(value=value):
             named = _template(value, texts) if isinstance(value, ast.Name | ast.Call) else FILLED_IN
             return named if EITHER not in named else FILLED_IN
@@ -522,6 +563,19 @@ def _template(node: ast.expr | None, texts: Mapping[str, str] | None = None) -> 
             return EITHER.join(dict.fromkeys(_template(value, texts) for value in values))
         case _:
             return FILLED_IN
+
+
+def _one_or_other(one: str, other: str) -> str:
+    """Return two words of which a message has one; an ellipsis for longer texts.
+
+    >>> _one_or_other("column", "columns"), _one_or_other("is", "are"), _one_or_other("", "s")
+    ('column(s)', 'is/are', '(s)')
+    """
+    if other.startswith(one):
+        return f"{one}({other.removeprefix(one)})"
+    if one.startswith(other):
+        return f"{other}({one.removeprefix(other)})"
+    return f"{one}/{other}" if one.isalpha() and other.isalpha() else FILLED_IN
 
 
 def _command_line_page() -> str:

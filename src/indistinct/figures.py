@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 # Shares nearer to 0 or 100 % than this number of percentage points are written as "less than" or "more than" it.
-FINEST = 0.01
+MIN_PERCENT_SHOWN = 0.01
 # Numbers below this are written as smaller than it.
 SMALLEST = 0.0001
 HIDDEN = "[hidden]"
@@ -46,10 +46,10 @@ def percent(share: float) -> str:
     ('99.96 %', '> 99.99 %', '100 %', '< 0.01 %', '6.25 %')
     """
     hundredths = 100 * share
-    if 0 < hundredths < FINEST:
-        return f"< {FINEST} %"
-    if 100 - FINEST < hundredths < 100:
-        return f"> {100 - FINEST} %"
+    if 0 < hundredths < MIN_PERCENT_SHOWN:
+        return f"< {MIN_PERCENT_SHOWN} %"
+    if 100 - MIN_PERCENT_SHOWN < hundredths < 100:
+        return f"> {100 - MIN_PERCENT_SHOWN} %"
     if hundredths >= 1000:
         return f"{hundredths:,.0f} %"
     short = f"{hundredths:.3g}"

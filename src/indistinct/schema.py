@@ -48,7 +48,8 @@ class Schema(NamedArguments):
     quasi
         Quasi-identifiers: columns that an attacker may know about a person, such as age; generalized.
     sensitive
-        Columns that nothing should be learned about, such as a diagnosis; unmodified, and judged by some models.
+        Columns whose values must not be learned about a person, such as a diagnosis; unmodified, and protected by the
+        models that name them.
     insensitive
         All other columns; unmodified.
     person
@@ -111,7 +112,7 @@ class Schema(NamedArguments):
             if role not in known:
                 raise SchemaError(
                     f"the role of column {column!r} must be one of {', '.join(known)}; got {role!r}",
-                    hint=did_you_mean(role, known),
+                    hint=f"did you mean {near!r}?" if (near := _role_in(role)) else did_you_mean(role, known),
                 )
         return cls(**{field: [c for c, r in roles.items() if r == role] for role, field in ROLES.items()})
 
@@ -197,3 +198,8 @@ def where_is(name: str, present: Sequence[str], *, expected: Sequence[str], tabl
 def require_schema(given: object) -> None:
     """Raise `SchemaError` for anything that is no schema, such as a dictionary of roles."""
     Schema.refuse_other(given)
+
+
+def _role_in(text: str) -> str | None:
+    """Return the role that a longer name begins with, such as quasi of quasi-identifier."""
+    return next((role.value for role in Role if text.casefold().startswith(role.value)), None)

@@ -160,7 +160,7 @@ def _stated(name: str, kind: ValueKind, words: str, label: str | None = None) ->
 
 
 def _in_table(table: str, group: Group, *rows: tuple[str, ValueKind, str]) -> tuple[Setting, ...]:
-    """Return the settings of a table of the policy that has no flags."""
+    """Return the settings of a table of the policy without flags; `rows` are name, kind and meaning."""
     return tuple(
         Setting(name, kind, words, group, f"{table}.{name}", f"{table}.{name}", flag=False, since="0.2.0")
         for name, kind, words in rows

@@ -115,7 +115,7 @@ CASES: dict[str, Case] = {
     "missing recoding": Case(
         1,
         lambda f: ["apply", str(f / "no.json"), table(f), "-o", str(f / "out.csv")],
-        "cannot read the recoding",
+        "there is no recoding",
     ),
     "not a recoding": Case(1, not_a_recoding, "not a recoding"),
     "column without a role": Case(

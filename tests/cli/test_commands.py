@@ -211,6 +211,21 @@ def test_a_changed_sensitive_cell_is_not_what_was_certified(policy: Path, run) -
     assert run("verify", release, "--policy", policy).code == 0, "without a certificate the models alone decide"
 
 
+def test_a_broken_guarantee_is_said_once(policy: Path, run) -> None:
+    assert run("anonymize", policy).code == 0
+    ran = run("verify", policy.parent / "release.csv", "--policy", policy, "--model", "k-anonymity:k=100000")
+    assert ran.code == 4
+    assert ran.out.count("NOT satisfied") == 1
+
+
+def test_a_guarantee_that_allows_single_rows_says_so(policy: Path, run) -> None:
+    ran = run("anonymize", policy, "--instead", "--model", "k-anonymity:k=1", "--algorithm", "mondrian")
+    assert ran.code == 0, ran.err
+    words = " ".join(ran.out.split())
+    assert "The privacy guarantee is satisfied. It does not require a class to have more than one row." in words
+    assert words.index("It does not require") < words.index("k = 1 is no protection")
+
+
 def test_columns_without_a_role_and_leaks_are_remarked(patients: Path, run) -> None:
     ran = run("verify", patients, "--quasi", "sex", "--identifier", "name", "--model", "k-anonymity:k=1", "--json")
     assert ran.code == 4

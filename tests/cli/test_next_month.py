@@ -88,7 +88,7 @@ def test_classes_that_break_the_promise_are_told_and_dropped(tmp_path: Path, run
     apply = ["apply", recoding, july, "--text", "zip", "-o", tmp_path / "out.csv"]
     refused = run(*apply)
     assert refused.code == 4
-    assert "1 of 2 classes break it, with 3 of 13 rows" in refused.err
+    assert "1 of 2 classes violate it, with 3 of 13 rows" in refused.err
     assert "--suppression 0.1) drops 1 person" in refused.err
     assert "k-anonymity with k = 1" in refused.err
     assert "people were counted" not in refused.err

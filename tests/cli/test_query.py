@@ -44,6 +44,17 @@ def test_an_answer_as_json(ask):
     assert found["exact"] is (found["low"] == found["high"])
 
 
+def test_a_query_is_read_before_any_table_is(ask):
+    code, printed = ask("SELECT MEDIAN(age)", "--original", "nowhere.csv")
+    assert (code, "asks for MEDIAN" in printed.err) == (1, True)
+
+
+def test_a_value_that_no_row_has_is_noted(ask):
+    code, printed = ask("SELECT COUNT(*) WHERE sex = 'f'", "--original", "patients.csv")
+    assert code == 0
+    assert "no published row can have sex = 'f'" in " ".join(printed.out.split())
+
+
 def test_an_answer_with_groups_on_the_screen(ask):
     code, told = ask("SELECT sex, AVG(age) GROUP BY sex", "--original", "patients.csv")
     assert code == 0

@@ -42,26 +42,30 @@ def page(chrome, server):
 
 
 @pytest.fixture(scope="module")
-def cookie_of_demo(chrome, server):
-    from references.page_browser import Page
-
-    steward = Page(chrome, server)
-    steward.enter()
-    steward.demo()
-    [cookie] = chrome.get_cookies()
-    return cookie
+def cookies_of_demo():
+    """The cookie of a session in which the invented patients are open, once there is one."""
+    return []
 
 
 @pytest.fixture
-def demo(chrome, server, cookie_of_demo):
-    """A steward who has opened the invented patients, and whom tests share that change nothing."""
+def demo(chrome, server, cookies_of_demo):
+    """A steward who has opened the invented patients, and whom tests share that change nothing.
+
+    A session that gave way to others is replaced.
+    """
     from references.page_browser import Page
 
     steward = Page(chrome, server)
     steward.looks()
-    steward.leave()
-    chrome.get(f"http://{server.host}/favicon.ico")
-    chrome.add_cookie({key: cookie_of_demo[key] for key in ("name", "value", "path", "httpOnly", "sameSite")})
+    if any(server.is_open(f"{each['name']}={each['value']}") for each in cookies_of_demo):
+        [cookie] = cookies_of_demo
+        steward.leave()
+        chrome.get(f"http://{server.host}/favicon.ico")
+        chrome.add_cookie({key: cookie[key] for key in ("name", "value", "path", "httpOnly", "sameSite")})
+    else:
+        steward.enter()
+        steward.demo()
+        cookies_of_demo[:] = chrome.get_cookies()
     steward.at("open")
     yield steward
     chrome.get("about:blank")

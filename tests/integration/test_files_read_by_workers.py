@@ -194,7 +194,7 @@ def test_a_folder_that_driver_and_workers_do_not_share_is_said(tmp_path):
         worker.writer_at(tmp_path / "elsewhere", "part.parquet", schema),
     ):
         pass
-    with pytest.raises(OutputError, match="not there for the driver"):
+    with pytest.raises(OutputError, match="the driver does not see"):
         publish._take_file(tmp_path / "part.parquet", tmp_path / "target.parquet", 3)
 
 

@@ -7,6 +7,7 @@ from selenium.webdriver.common.by import By
 
 from indistinct.document.catalogue import read_catalogue
 from references.page_browser import STEPS, Page
+from references.page_server import PATIENCE
 
 GERMAN = read_catalogue("de")
 ENGLISH_WORDS = re.compile(r"\b(the|of|and|is|are|which|that|with|by|for|not|has|have|this|it)\b", re.IGNORECASE)
@@ -99,7 +100,7 @@ def test_a_walk_through_all_steps_meets_no_english_sentence(german):
         said[step] = english_in(german)
     german.click("search")
     german.wait("a verdict", lambda: german.has("verdict"))
-    german.wait("all of its answers", lambda: not german.has("chores"))
+    german.wait("all of its answers", lambda: not german.has("chores"), patience=4 * PATIENCE)
     for step in STEPS[4:]:
         german.at(step)
         if step == "explore":

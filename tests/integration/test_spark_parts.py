@@ -99,6 +99,19 @@ def test_files_go_part_by_part_with_the_answer_of_memory(file, output, model):
 
 @needs_java
 @pytest.mark.usefixtures("small")
+def test_regions_of_known_values_are_those_of_memory(file, output, monkeypatch):
+    monkeypatch.setattr("indistinct.engines.spark.Spark", lambda *_: Spark(room=Room(40, 50, 50, 0)))
+    schema = ind.Schema(quasi=["weight", "ward"], sensitive=["disease"], insensitive=["note", "height"])
+    options = {"model": "k-anonymity:k=20", "algorithm": "mondrian:extent=region"}
+    memory = ind.anonymize(file, schema, engine="memory", **options)
+    mine = ind.anonymize(file, schema, engine="spark", output=output, **options)
+    assert mine.check.assignment is None
+    assert rows_of(read_in_order(output)) == rows_of(memory.table)
+    assert replace(mine.certificate, **NOWHERE) == replace(memory.certificate, **NOWHERE)
+
+
+@needs_java
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("form", ["mondrian", "mondrian:choose=information-gain,target=disease"])
 def test_a_seed_gives_the_same_rows_in_the_same_order(file, tmp_path, form):
     options = {"model": "k-anonymity:k=4", "algorithm": form, "seed": 1}
@@ -200,7 +213,9 @@ def test_verification_sees_what_was_written(file, output, monkeypatch):
 def test_what_is_not_made_part_by_part_is_refused_by_name(file, output):
     with pytest.raises(OutOfMemoryError, match="part by part, but not with a release without an output"):
         ind.anonymize(file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian")
-    with pytest.raises(OutOfMemoryError, match="part by part, but not with extent=region"):
+    with pytest.raises(
+        OutOfMemoryError, match="part by part, but not with extent=region, as not all values of column 'height' fit"
+    ):
         ind.anonymize(
             file, SCHEMA, engine="spark", model="k-anonymity:k=4", algorithm="mondrian:extent=region", output=output
         )

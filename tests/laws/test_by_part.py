@@ -71,6 +71,52 @@ def test_measurements(model, data, tmp_path_factory):
     require_equal(*found)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@few
+@given(data=st.data())
+def test_regions_of_known_values(model, data, tmp_path_factory):
+    """Regions end at the cuts above a part, too, also where no row of the part is near."""
+    sample = data.draw(samples(most_rows=40))
+    assume(sample.table["disease"].null_count < sample.table.num_rows)
+    options = {"model": model.format(k=data.draw(st.integers(2, 5))), "hierarchies": sample.hierarchies}
+    with pytest.MonkeyPatch.context() as patch:
+        by_passes(Room(data.draw(st.integers(10, 12)), 100, 100, 0), patch)
+        try:
+            folder = tmp_path_factory.mktemp("parts")
+            found = answers(sample.table, sample.schema, folder, algorithm="mondrian:extent=region", **options)
+        except (InfeasibleError, InputError):
+            assume(False)
+    require_equal(*found)
+
+
+def test_regions_of_parts_reach_to_the_cuts_between_them(tmp_path):
+    """No row is aged 40 to 59: the classes on both sides of the gap are in different parts, and meet in it."""
+    ages = [*range(40), *range(60, 100)]
+    table = pa.table({"age": ages * 5, "sex": ["F", "M", "M", "F"] * 100, "disease": ["a", "b"] * 200})
+    schema = ind.Schema(quasi=["age", "sex"], sensitive=["disease"])
+    with pytest.MonkeyPatch.context() as patch:
+        by_passes(Room(20, 200, 200, 0), patch)
+        found = answers(table, schema, tmp_path, model="k-anonymity:k=20", algorithm="mondrian:extent=region")
+    require_equal(*found)
+    assert {"[ .. 9]", "[30-59]", "[60-69]", "[90-]"} <= set(found[2]["age"].to_pylist())
+
+
+def test_regions_are_refused_where_values_or_a_saved_recoding_need_other_parts(tmp_path):
+    table = pa.table({"age": list(range(200)), "disease": ["a", "b"] * 100})
+    schema = ind.Schema(quasi=["age"], sensitive=["disease"])
+    options = {"model": "k-anonymity:k=2", "algorithm": "mondrian:extent=region", "engine": "duckdb"}
+    with pytest.MonkeyPatch.context() as patch:
+        by_passes(Room(10, 3, 100, 0), patch)
+        with pytest.raises(ind.OutOfMemoryError, match="not with extent=region, as not all values of column 'age' fit"):
+            ind.anonymize(table, schema, output=tmp_path / "out.parquet", **options)
+        by_passes(Room(10, 300, 300, 0), patch)
+        with pytest.raises(ind.OutOfMemoryError, match="not with extent=region and save_recoding: regions take new"):
+            ind.anonymize(
+                table, schema, output=tmp_path / "out.parquet", save_recoding=tmp_path / "recoding.json", **options
+            )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ranges_as_columns_are_refused_by_name(tmp_path):
     table = pa.table({"age": list(range(200)), "disease": ["a", "b"] * 100})
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])

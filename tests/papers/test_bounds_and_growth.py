@@ -12,6 +12,9 @@ def test_relaxed_parts_keep_their_bound_and_the_lemma_about_medians_fails() -> N
     lemma = found["if a cut of an attribute is allowable, the cut at its median is"]
     assert lemma.verdict == "depends"
     assert 0 < lemma.held < lemma.tested
+    (quality,) = [claim for text, claim in found.items() if text.startswith("C_DM and C_AVG")]
+    assert (quality.verdict, quality.held, quality.tested) == ("confirmed", 22, 22)
+    assert "C_DM 0.21 to 1.00 of its bound" in quality.figures  # one class of all rows attains it on every star
     (row,) = [row for row in made.rows if row[5] == mondrian_bounds.LEFT]
     assert (row[6], row[7], row[8]) == (1, 7, 6)  # one class of seven rows, above the bound of six
     assert (lemma.tested, lemma.held) == mondrian_bounds.try_medians()
@@ -48,3 +51,10 @@ def test_the_figure_prints_what_its_claims_say(monkeypatch) -> None:
     assert made.claims == mondrian_growth.claims(made.rows)
     assert len(made.rows) == 2 * 2 * 3
     assert set(HEADINGS) == set(made.to_json()["rows"][0])
+
+
+def test_a_bound_of_quality_that_is_broken_is_not_confirmed() -> None:
+    made = mondrian_bounds.reproduce_mondrian_bounds((10,), lambda share: None)
+    worse = [(*row[:10], 10 * row[10]) if row[0] == "star" else row for row in made.rows]
+    (quality,) = [claim for claim in mondrian_bounds.claims(worse) if claim.text.startswith("C_DM and C_AVG")]
+    assert (quality.verdict, quality.held, quality.tested) == ("depends", 18, 22)

@@ -7,7 +7,7 @@ from indistinct.evaluation.measure.learning.scores import ORIGINAL, estimate
 from indistinct.samples import generate_census
 from indistinct.schema import Schema
 from indistinct_papers import high_dimensional
-from indistinct_papers.slicing import EFFECTIVE, UTILITY
+from indistinct_papers.slicing import BUCKETS_KEEP, EFFECTIVE, UTILITY
 from indistinct_papers.slicing_classification import (
     ANATOMIZED,
     BUCKETIZED,
@@ -51,20 +51,29 @@ def test_claims_are_decided_by_intervals_of_differences() -> None:
             learned(SENSITIVE, ANATOMIZED, 0.6, 0.621, 0.579),
             learned(QUASI_TARGET, SLICED, *better),
             learned(QUASI_TARGET, GENERALIZED, 0.52, 0.5, 0.48),
+            learned(QUASI_TARGET, BUCKETIZED, 0.72, 0.701, 0.68),
         ]
     )
     claims = [each.claim() for each in found]
     assert [claim.verdict for claim in claims] == [
-        *("not tested", "confirmed", "not confirmed", "not tested", "not confirmed", *["not tested"] * 4)
+        *("not tested", "confirmed", "not confirmed", "not tested", "not confirmed", "not tested", "confirmed"),
+        *["not tested"] * 4,
     ]
-    assert [claim.own for claim in claims] == [*[False] * 5, *[True] * 4]
+    assert [claim.own for claim in claims] == [*[False] * 7, *[True] * 4]
     assert claims[1].figures.startswith("above in 1 of 1 settings: occupation from sliced, l = 2, naive-bayes +20.")
     assert claims[2].figures.startswith("above in 0 of 1 settings, below in 1: ")
     assert claims[4].figures == "above in 0 of 1 settings, not decided in 1"
-    _, effective, useful, *_ = claims_of_sentences(found)
+    _, effective, useful, buckets, *_ = claims_of_sentences(found)
     assert (effective.text, effective.held, effective.tested, effective.verdict) == (EFFECTIVE, 1, 2, "depends")
     assert (useful.text, useful.held, useful.tested) == (UTILITY, 0, 1)
-    assert len(claims_of_sentences(found)) == 3 + 4  # one for each sentence, and our own
+    assert (buckets.text, buckets.held, buckets.tested, buckets.place) == (
+        BUCKETS_KEEP,
+        1,
+        1,
+        "Sonawane and Rahinj, II",
+    )
+    assert useful.place != buckets.place
+    assert len(claims_of_sentences(found)) == 4 + 4  # one for each sentence, and our own
     assert found[1].to_json()[0]["low"] > 0
 
 
@@ -113,10 +122,12 @@ def test_claims_about_many_columns_name_where_they_fail() -> None:
     rows = [*(row(5, *each) for each in few), *(row(9, *each) for each in many)]
     found = high_dimensional.claims(rows)
     nine, five = "not for 9 columns", "not for 5 columns"
-    loses, better, _ = found
+    loses, better, buckets, effective = found
     assert (loses.held, loses.tested, better.held, better.tested) == (1, 2, 7, 12)
-    assert [claim.verdict for claim in found] == ["depends", "depends", "confirmed"]
-    assert "GCP 0.20, 0.30; " in loses.figures
+    assert (buckets.text, buckets.held, buckets.tested) == (BUCKETS_KEEP, 7, 12)
+    assert (buckets.place, effective.place) == ("Sonawane and Rahinj, II", better.place)
+    assert [claim.verdict for claim in found] == ["depends", "depends", "depends", "confirmed"]
+    assert "GCP 0.2000, 0.3000; " in loses.figures
     assert loses.figures.endswith(nine)
     assert (better.figures.count(nine), better.figures.count(five)) == (3, 2)
     assert high_dimensional.claims([*rows[4:], *rows[:4]])[0].held == 0

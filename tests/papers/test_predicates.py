@@ -9,6 +9,7 @@ import pytest
 import indistinct as ind
 from indistinct.samples import generate_normal
 from indistinct_papers import mondrian_predicates as predicates
+from indistinct_papers import mondrian_workload
 from indistinct_papers.partitions import Boxes, partition
 
 TABLE = pa.table({"x1": [0, 1, 2, 7, 8, 9], "x2": [3, 3, 4, 5, 6, 6]})
@@ -107,3 +108,19 @@ def test_the_figure_measures_both_models(monkeypatch) -> None:
     assert "of 3 settings" in made.claims[0].figures  # two tables are too few for the verdict itself
     assert made.picture is not None
     assert "2 of 4 attributes" in made.picture()
+
+
+def test_counts_over_one_attribute_are_compared_with_the_better_baseline() -> None:
+    """The multidimensional mean is below the greedy one, and below the optimal one up to k = 25."""
+    means = {"single": 4.0, "single, greedy": 6.0}
+    rows = [
+        (k, model, axis, 0.0, means.get(model, k / 10), 0.0, 0.0, 0.0, 1.0)
+        for k in (10, 25, 50)
+        for model in mondrian_workload.ALGORITHMS
+        for axis in "XY"
+    ]
+    claim = mondrian_workload.judge_claim(rows)
+    assert (claim.verdict, claim.held, claim.tested, claim.rule) == ("confirmed", 4, 6, "often")
+    assert claim.figures.startswith("smaller errors in 4 of 6 settings, 0.25 to 1.25 of the better")
+    assert claim.figures.endswith("; not smaller for X, k = 50; Y, k = 50")
+    assert "the printed mean is smaller in 3 of 6" in claim.setting

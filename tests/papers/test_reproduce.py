@@ -1,4 +1,4 @@
-"""`indistinct reproduce`: published figures beside ours."""
+"""`indistinct reproduce`: published figures next to ours."""
 
 import json
 import os

@@ -33,3 +33,11 @@ def test_searches_that_take_no_time_are_not_compared() -> None:
     found = {claim.text: claim for claim in claims(rows)}
     assert found["super-roots make Incognito faster"].verdict == "not tested"
     assert found["super-roots scan the table less often"].verdict == "not confirmed"
+
+
+def test_each_sentence_has_its_place() -> None:
+    rows = [("a", k, 3, 1, search, 1.0, 1, 1) for k in (2, 10) for search in SEARCHES]
+    places = {claim.text: claim.place for claim in claims(rows)}
+    slides = {text for text, place in places.items() if place.startswith("Halwe and Verma, slide of ")}
+    assert len(slides) == 3
+    assert slides == {text for text in places if "super-roots" in text or "cube" in text}

@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from references.page_server import PATIENCE, PageServer
+from references.page_server import NO_ROOM, PATIENCE, PageServer
 
 STEPS = ("open", "columns", "hierarchies", "privacy", "search", "explore", "risk", "release")
 FLAGS = (
@@ -66,10 +66,18 @@ class Page:
         self.chrome, self.server = chrome, server
 
     def enter(self) -> None:
-        """Open the page with a new token, as somebody who was never here."""
+        """Open the page with a new token, as somebody who was never here; wait where the server has no room yet."""
         self.leave()
-        self.chrome.get(self.server.address)
-        self.wait("the first step", lambda: self.script("return !!document.querySelector('#file')"))
+        address = self.server.address
+        self.chrome.get(address)
+        self.wait("the first step", lambda: self._is_in(address))
+
+    def _is_in(self, address: str) -> bool:
+        """Return whether the first step is drawn; a browser that the server had no room for tries again."""
+        if self.script("return performance.getEntriesByType('navigation')[0].responseStatus") == NO_ROOM:
+            time.sleep(1)
+            self.chrome.get(address)
+        return bool(self.script("return !!document.querySelector('#file')"))
 
     def leave(self) -> None:
         """Forget every cookie."""

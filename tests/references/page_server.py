@@ -16,6 +16,8 @@ from typing import Any
 
 PATIENCE = 240.0
 """Seconds to wait for something that comes at once on a machine that has nothing else to do."""
+NO_ROOM = 503
+"""The status of a server at which as many browsers as it takes are at work; its token opens it a little later."""
 COMMAND = [sys.executable, "-m", "indistinct.cli", "serve", "--port", "0", "--no-browser", "--json"]
 
 
@@ -59,17 +61,27 @@ class PageServer:
         return f"http://{self.host}/?token={token}"
 
     def enter(self) -> str:
-        """Return the cookie of a new session."""
-        answer = self.ask("GET", self.address.partition(self.host)[2])
+        """Return the cookie of a new session; it waits where the server has no room for one more yet."""
+        path = self.address.partition(self.host)[2]
+
+        def entered() -> "Answer | None":
+            answer = self.ask("GET", path)
+            return None if answer.status == NO_ROOM else answer
+
+        answer = wait_for(entered, "room for one more session")
         assert answer.status == 303, answer
         return answer.headers["set-cookie"].partition(";")[0]
 
     @property
     def cookie(self) -> str:
         """The cookie of a session for tests that leave nothing behind; one that gave way to others is replaced."""
-        if not self._cookie or self.ask("GET", "/download/nothing", cookie=self._cookie).status == 403:
+        if not self.is_open(self._cookie):
             self._cookie = self.enter()
         return self._cookie
+
+    def is_open(self, cookie: str) -> bool:
+        """Return whether a cookie has a session, which may have given way to others."""
+        return bool(cookie) and self.ask("GET", "/download/nothing", cookie=cookie).status == 404
 
     def ask(self, method: str, path: str, *, cookie: str = "", body: Any = None, **headers: str) -> "Answer":
         """Return what the server answers; headers are named with underscores."""

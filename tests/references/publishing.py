@@ -9,7 +9,7 @@ from indistinct.engines.memory import Memory
 from indistinct.engines.memory.count import count_table
 from indistinct.frequencies.count import Request
 from indistinct.machine.randomness import Secret
-from indistinct.recoding.assign import assign, domains_of, keys_of
+from indistinct.recoding.assign import assign
 from indistinct.recoding.outputs import MAIN
 from indistinct.release.opening import BucketTable
 from indistinct.tables import Reading, open_table
@@ -38,9 +38,9 @@ class OpenedTables:
 
 def count_again(engine, source, recoding, keys=()):
     """Count a source in the codes of a recoding, as `apply` does."""
-    wanted = tuple(dict.fromkeys([*keys_of(recoding), *keys]))
-    domains = {domain.column: domain for domain in domains_of(recoding)}
-    request = Request(tuple(domains), wanted, joint=bool(keys_of(recoding)), domains=domains)
+    wanted = tuple(dict.fromkeys([*recoding.counted_keys, *keys]))
+    domains = {domain.column: domain for domain in recoding.recoded_domains}
+    request = Request(tuple(domains), wanted, joint=bool(recoding.counted_keys), domains=domains)
     return engine.count(source, request)
 
 

@@ -1,5 +1,6 @@
 """Documentation is tested: all has its entry, examples run, generated pages do not drift, links lead on."""
 
+import ast
 import doctest
 import importlib
 import importlib.util
@@ -139,12 +140,25 @@ def test_error_messages_are_read_from_the_source(tmp_path: Path) -> None:
     assert reference_pages.markdown("use * of <x>") == r"use \* of &lt;x&gt;"
 
 
-def test_errors_by_message_has_a_section_for_every_kind_that_is_raised() -> None:
+def test_a_message_is_written_with_each_text_that_calls_give() -> None:
+    tree = ast.parse(
+        'def parse(text, *, what):\n    raise InputError(f"there is no {what} {text}")\n'
+        'parse(text, what="model")\nparse(text, what="metric")\n'
+    )
+    given = reference_pages._keyword_texts([tree])
+    messages = {message.text for _, message in reference_pages._messages_of(tree, ["InputError"], {}, given)}
+    assert messages == {"there is no model …", "there is no metric …"}
+    given = reference_pages._keyword_texts([tree, ast.parse("parse(text, what=kind)")])
+    assert not given, "a text that only a run has"
+
+
+def test_errors_by_message_has_every_kind_that_is_raised_and_the_words_that_are_seen() -> None:
     text = (DOCS / "reference" / "errors-by-message.md").read_text(encoding="utf-8")
     assert "`k` of" not in text, "marks are escaped"
     for name in ("InputError", "SchemaError", "PolicyError", "OutputError", "ParameterError", "InfeasibleError"):
-        section = text.partition(f"## `{name}`")[2].partition("\n## ")[0]
-        assert section.count("\n| ") > 3, name
+        assert text.count(f"| `{name}` |\n") > 3, name
+    for seen in ("there is no model … |", "there is no metric … |", "no role is given to column(s) … |"):
+        assert f"| {seen}" in text
     assert r"there is no file … " in text
 
 

@@ -4,6 +4,7 @@ import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 # From low to high: a part may import those on a lower line, and itself. What is not named here has no place yet.
 ORDER = (
@@ -138,7 +139,6 @@ IMPORTED_BY_JUDGES = {
     "attack/crowd.py": "reads labels over the values of every table at hand",
     "attack/downcoding.py": "concludes from the traits of an algorithm",
     "attack/finer.py": "reads labels over the values of the original",
-    "attack/intersection.py": "reads labels of an earlier release",
     "attack/minimality.py": "runs the search again on every possible table",
     "attack/predictable_seed.py": "shuffles rows again as the engine did",
     "measure/learning/classification.py": "publishes folds again",
@@ -200,6 +200,35 @@ assert ind.measure(release)["discernibility"] == 8
 
 def test_helping_is_light():
     assert not loaded_by("import indistinct.cli") & {"numba", "pandas", "polars", "duckdb", "altair"}
+
+
+def test_a_file_in_memory_passes_through_no_other_engine(tmp_path):
+    """A reader who follows a row of a CSV file meets the engine for memory, and what all engines share."""
+    rows = "\n".join(f"{age},{'ab'[age % 2]}" for age in range(20, 80))
+    (tmp_path / "people.csv").write_text(f"age,ill\n{rows}\n", encoding="utf-8")
+    code = """
+import json, sys, threading
+import indistinct as ind
+called = set()
+def watch(frame, event, _):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        called.add(frame.f_code.co_filename)
+schema = ind.Schema(quasi=["age"], sensitive=["ill"])
+options = {"model": "k-anonymity:k=3", "algorithm": "mondrian", "output": "release.csv", "overwrite": True}
+for watching in (False, True):  # importing calls functions as well
+    if watching:
+        threading.setprofile(watch)
+        sys.setprofile(watch)
+    ind.anonymize("people.csv", schema, **options)
+    ind.assess("release.csv", schema=schema, original="people.csv")
+sys.setprofile(None)
+print(json.dumps(sorted(called)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    engines = [Path(each).parts for each in json.loads(done.stdout)]
+    called = {"/".join(parts[parts.index("engines") + 1 :]) for parts in engines if "engines" in parts}
+    assert {"base.py", "memory/count.py", "memory/publish.py"} <= called
+    assert {name for name in called if not name.startswith("memory/")} <= {"__init__.py", "base.py", "groups.py"}
 
 
 def test_tests_of_modules_lie_in_folders_of_modules(package, every_file):

@@ -31,6 +31,17 @@ PLAINER = {
     r"breaks? links|broken links": "bucketization",
     r"look-alikes?": "population match",
 }
+# Docstrings and comments speak to developers: they name people and things, in at most one subordinate clause.
+PLAINER_IN_DOCSTRINGS = {
+    r"of which|of whom": "a second sentence",
+    r"stands?": "is, are",
+    r"said": "stated, reported",
+    r"everybody|everyone|anybody|anyone": "each person, all people, a person",
+    r"so much": "an amount, a share",
+    r"speaks? of": "is about",
+    r"known of": "known facts about",
+    r"promises|promised": "guarantees, guaranteed",
+}
 AMERICAN = {
     r"learnt": "learned",
     r"per cent": "percent",
@@ -58,10 +69,13 @@ GENERATED = {DOCS / "research" / "claims.md", *(DOCS / "reference").rglob("*.md"
 WRITTEN = [page for page in (*PAGES, ROOT / "benchmarks" / "README.md") if page not in GENERATED]
 
 
-# The package, whose docstrings, comments and messages use plain words; and what they may say all the same.
-PACKAGE = ROOT / "src" / "indistinct"
-CODE = sorted(PACKAGE.rglob("*.py"))
+# Both packages, whose docstrings, comments and messages use plain words; and what they may say all the same.
+PACKAGES = (ROOT / "src" / "indistinct", ROOT / "papers" / "src" / "indistinct_papers")
+CODE = sorted(module for package in PACKAGES for module in package.rglob("*.py"))
 QUOTED_IN_CODE = ("as it is (", "Who stands in small", 'class="beside"', "indistinct.text_form import")
+QUOTED_IN_DOCSTRINGS = ("that is no promise'", "stand-in")  # a message in an example
+# Words that name no value: what the variable holds does.
+VAGUE_VARIABLES = {"found", "told", "said", "shown", "met"}
 # The reference of the command line and of policies is made of help texts.
 HELP = [DOCS / "reference" / name for name in ("policy.md", "models.md", "hierarchies.md")]
 
@@ -101,9 +115,29 @@ def words_of_code(source: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], _without_quoted(token.string)
 
 
+def docstrings_and_comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the docstrings, texts below constants, and comments of a module with their lines."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, _without_quoted(node.value.value)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], _without_quoted(token.string)
+
+
+def vague_variables(source: str) -> list[str]:
+    """Return the assignments in functions whose variable has a name that fits any value."""
+    functions = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    names = (node for function in functions for node in ast.walk(function) if isinstance(node, ast.Name))
+    vague = {(n.lineno, n.id) for n in names if isinstance(n.ctx, ast.Store) and n.id in VAGUE_VARIABLES}
+    return [f"line {line}: {name}" for line, name in sorted(vague)]
+
+
 def _without_quoted(text: str) -> str:
     text = re.sub(r"`[^`\n]*`", "", text)
-    for quoted in QUOTED_IN_CODE:
+    for quoted in (*QUOTED_IN_CODE, *QUOTED_IN_DOCSTRINGS):
         text = text.replace(quoted, "")
     return text
 
@@ -121,6 +155,28 @@ def test_help_uses_plain_words(page: Path) -> None:
 @pytest.mark.parametrize("module", CODE, ids=name_of)
 def test_code_uses_plain_words(module: Path) -> None:
     assert _replace(words_of_code(module.read_text(encoding="utf-8")), PLAINER) == []
+
+
+@pytest.mark.parametrize("module", CODE, ids=name_of)
+def test_docstrings_and_comments_name_people_and_things(module: Path) -> None:
+    lines = docstrings_and_comments(module.read_text(encoding="utf-8"))
+    assert _replace(lines, PLAINER_IN_DOCSTRINGS) == []
+
+
+@pytest.mark.parametrize("module", CODE, ids=name_of)
+def test_a_variable_is_named_by_what_it_holds(module: Path) -> None:
+    assert vague_variables(module.read_text(encoding="utf-8")) == []
+
+
+def test_docstrings_are_checked_and_messages_are_not() -> None:
+    source = '"""Of which."""\nLIMIT = 3\n"""So much."""\nraise ValueError("stands")  # said\n'
+    found = _replace(docstrings_and_comments(source), PLAINER_IN_DOCSTRINGS)
+    assert [each.partition(" (")[0] for each in found] == ["line 1: Of which", "line 3: So much", "line 4: said"]
+
+
+def test_a_vague_variable_is_reported() -> None:
+    source = "def read(lines):\n    found = lines[0]\n    count = len(lines)\n    return found, count\n"
+    assert vague_variables(source) == ["line 2: found"]
 
 
 def test_words_of_code_are_docstrings_comments_and_messages() -> None:

@@ -1,4 +1,4 @@
-"""Published figures, made again: what algorithms gave in the literature beside what they give here."""
+"""Published figures, made again: what algorithms gave in the literature next to what they give here."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

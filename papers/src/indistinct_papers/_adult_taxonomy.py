@@ -105,7 +105,7 @@ def table_rows() -> dict[str, list[tuple[str, ...]]]:
 
 
 def _grouped(rows: list[tuple[str, ...]], groups: Groups) -> list[tuple[str, ...]]:
-    """Return paths with a further level below the root: the group of the node that stands there."""
+    """Return paths with a further level below the root: the group of the node that is there."""
     upper = {node: group for group, nodes in groups.items() for node in nodes}
     return [(*row[:-1], upper[row[-2]], "*") for row in rows]
 

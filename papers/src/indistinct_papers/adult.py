@@ -50,7 +50,7 @@ WHERE = (
 def load_adult(folder: str | Path | None = None, *, training_only: bool = False, drop_missing: bool = True) -> pa.Table:
     """Return the Adult table (Becker & Kohavi 1996), all fifteen columns.
 
-    The folder holds the published files adult.data and adult.test as they are, or both under one header as adult.csv.
+    The folder holds the published files adult.data and adult.test unmodified, or both under one header as adult.csv.
     Both have 48,842 rows, 45,222 without unknowns; the training file alone has 32,561 and 30,162. Unknown cells are
     null where they are not dropped. Numbers are int64, everything else is text.
     """

@@ -33,7 +33,7 @@ MEASURED_S = 0.1
 
 
 def cpu_seconds(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the mean CPU seconds of some work, repeated until they can be told, and what it returned."""
+    """Return the mean CPU seconds of some work, repeated until they can be measured, and what it returned."""
     runs, began = 0, time.process_time()
     while True:
         result, runs = work(), runs + 1
@@ -43,7 +43,7 @@ def cpu_seconds(work: Callable[[], Result]) -> tuple[float, Result]:
 
 
 def judge(held: int, tested: int, rule: Rule = "every") -> Verdict:
-    """Return the verdict on a sentence that holds in so many of the settings tested.
+    """Return the verdict on a sentence that holds in some of the settings tested.
 
     >>> judge(6, 6), judge(0, 6), judge(4, 6), judge(0, 0)
     ('confirmed', 'not confirmed', 'depends', 'not tested')
@@ -60,7 +60,7 @@ def judge(held: int, tested: int, rule: Rule = "every") -> Verdict:
 class Claim:
     """A sentence of a source, in how many of our settings it holds, the figures, and what differs.
 
-    `source` names the source briefly, such as `LeFevre et al. (2006)`, and `place` says where the sentence stands.
+    `source` names the source briefly, such as `LeFevre et al. (2006)`, and `place` says where the sentence is.
     `setting` is the source's own, `ours` the one that the figures are of. The verdict follows from the settings in
     which the sentence `held` of those `tested`, by one `rule`. What is compared is not in the source itself where the
     claim is of a variant of `own`.
@@ -118,7 +118,7 @@ def claim_from_json(document: Mapping[str, Any]) -> Claim:
 def unite_parts(text: str, parts: Mapping[str, Claim]) -> Claim:
     """Return one claim of a sentence with several parts, each named; it holds as often as its parts do.
 
-    >>> part = Claim("", "Somebody (2000)", 1, 2, "1 < 2")
+    >>> part = Claim("", "Author (2000)", 1, 2, "1 < 2")
     >>> whole = unite_parts("a, and b", {"a": part, "b": part})
     >>> whole.verdict, whole.held, whole.tested, whole.figures
     ('depends', 2, 4, 'a: 1 < 2; b: 1 < 2')
@@ -159,7 +159,7 @@ def _join(texts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A table as a document prints it, beside what came of it here, row by row; `made` says how ours was made.
+    """A table as a document prints it, with what came of it here, row by row; `made` says how ours was made.
 
     `erratum` says in a sentence why rows differ, or that what the document says of its table does not hold.
     """
@@ -202,7 +202,7 @@ class Reproduction:
     """One figure: a table, where it was published, on which data, and what the numbers say.
 
     `claims` are what the source says of the figure, each with its verdict; `findings` are what else the numbers say.
-    `examples` are tables of documents beside ours. `differs` says what differs from the published setting, and why.
+    `examples` are tables of documents and ours. `differs` says what differs from the published setting, and why.
     `picture` draws the figure as SVG, where there is
     a drawing.
     """
@@ -250,7 +250,7 @@ def page_of(made: Made) -> str:
     """Return a page with every verdict, then every figure under its name; one that was not made has its reason."""
     parts = [
         page.paragraph(
-            "Each part is printed by one command. Published figures stand beside ours where the source prints any; "
+            "Each part is printed by one command. Published figures are next to ours where the source prints any; "
             "where it prints curves alone, what can be compared is what it says of them."
         ),
         page.contents(made),
@@ -315,7 +315,7 @@ def _show_figure(figure: Reproduction | IndistinctError) -> Iterator[str]:
 
 
 def _show_example(example: Example) -> Iterator[str]:
-    """Yield a table of a document beside ours; rows that differ stand out."""
+    """Yield a table of a document next to ours; rows that differ are highlighted."""
     yield page.subheading(f"{example.document}: {example.name}")
     yield page.paragraph(f"Left as printed, right ours: {example.made}.", small=True)
     rows = list(example.rows())

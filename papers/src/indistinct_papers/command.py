@@ -47,25 +47,25 @@ def command(
     overwrite: options.Overwrite = False,
     as_json: options.Json = False,
 ) -> None:
-    """Print a published figure beside what the algorithms give now, with what differs and why.
+    """Print a published figure next to what the algorithms give now, and say what differs and why.
 
-    examples: the tables of five documents beside ours, with what is wrong in them; sizes are documents.
+    examples: the tables of five documents next to ours, with what is wrong in them; sizes are documents.
     high-dimensional: loss, query error and accuracy of generalized, bucketized and sliced tables with many columns.
-    incognito-nodes: the nodes that bottom-up and Incognito search on Adult, which INDISTINCT_DATA must lead to.
+    incognito-nodes: the nodes that bottom-up and Incognito search on Adult (needs INDISTINCT_DATA).
     incognito-times: seconds, checks and scans of searches on Adult and on generated orders; has a picture.
     inference-attacks: what deFinetti, downcoding and combinatorial refinement infer from releases of a generated table.
-    lighthouse: starred cells of Adult beside Airbnb's Mondrian; INDISTINCT_DATA must lead to the table.
+    lighthouse: suppressed cells of Adult, compared with Airbnb's Mondrian (needs INDISTINCT_DATA).
     local-recoding: time, distortion and discernibility of clustering, on Adult or on a generated table; has a picture.
     mondrian-k, mondrian-sigma, mondrian-attributes: partitioning of uniform and normal tables; each has a picture.
-    mondrian-bounds: the largest class beside its bound, and tables on which single-dimensional classes grow.
-    mondrian-cuts: single- beside multidimensional cuts in the plane; has a picture.
+    mondrian-bounds: the largest class and its bound, and tables on which single-dimensional classes grow.
+    mondrian-cuts: single- and multidimensional cuts in the plane; has a picture.
     mondrian-growth: the time of multi- and single-dimensional searches by rows; has a picture.
     mondrian-passes: how often rows are read and written where a table is larger than memory.
     mondrian-predicates: the error of counts whose predicates name several attributes; has a picture.
     mondrian-quality: multi- and single-dimensional partitioning of Adult, or of a generated table; has a picture.
     mondrian-targets: what is learned from partitioned tables that are cut for it; has a picture.
-    mondrian-workload: the error of counts over partitioned tables, beside the published one.
-    nist-crc: k-marginals of NIST's community excerpts, which INDISTINCT_DATA must lead to.
+    mondrian-workload: the error of counts over partitioned tables, next to the published one.
+    nist-crc: k-marginals of NIST's community excerpts (needs INDISTINCT_DATA).
     overlapping-slicing: what columns of slicing that share attributes keep, and how well they hide who is there.
     slicing: fake tuples and matching buckets of sliced and bucketized Adult, or of a generated table; has a picture.
     slicing-classification: what is learned from generalized, bucketized and sliced Adult, or from a generated table.

@@ -1,7 +1,7 @@
 """The numbered tables of five documents, typed in once: what they print, and what they must have meant.
 
-Names of diseases are spelled alike everywhere. A table that a document prints with a slip stands here twice: corrected,
-which is what algorithms are run on, and `_PRINTED` where the printed rows are shown beside.
+Names of diseases are written alike everywhere. A table that a document prints with a slip is here twice: corrected,
+which is what algorithms are run on, and `_PRINTED` where the printed rows are shown as well.
 """
 
 from indistinct.hierarchy import Hierarchy

@@ -179,7 +179,7 @@ def _show_entropy(of: Make, publish: Publish) -> Example:
 
 
 def _show_links(of: Make) -> Example:
-    """Return what the names of table 1.3c tell with table 1.3a: a row, or a disease that all rows share."""
+    """Return what the names of table 1.3c reveal with table 1.3a: a row, or a disease that all rows share."""
     ours = []
     for name in ("Doug", "Emily"):
         (known,) = [row[1:] for row in documents.EXTERNAL if row[0] == name]
@@ -332,7 +332,7 @@ def _show_steps(of: Make, publish: Publish) -> list[Example]:
                 ours,
                 ""
                 if _as_text(printed) == _as_text(ours)
-                else "The zipcodes of the class of [27-28] are one range as soon as it is a class; the slide "
+                else "The zipcodes of the class of [27-28] are one range once they are a class; the slide "
                 "generalizes them in its last step.",
             )
         )

@@ -1,6 +1,6 @@
-"""The worked examples of five documents: every numbered table that can be made, made again beside the printed one.
+"""The worked examples of five documents: every numbered table that can be made, made again next to the printed one.
 
-Published rows are in random order; each is shown beside the printed row that it is. The order inside a bucket tells
+Published rows are in random order; each is shown next to the printed row that it is. The order inside a bucket means
 nothing either: where a bucket holds the printed values, they are shown in the printed order.
 """
 
@@ -37,7 +37,7 @@ Make = Callable[..., Example]
 """What makes an example of one document."""
 HEADINGS = ("document", "table", "rows", "as printed", "how ours is made")
 SEXES = documents.SEXES
-# Releases number their buckets; the documents tell them apart by their place.
+# Releases number their buckets; the documents distinguish them by their place.
 BUCKETS = "; its column of bucket numbers, 1 in the first half and 2 in the second, is left out"
 MEANS = "mondrian:numeric=interval+mean"
 MEAN_COLUMNS = ("Age", "Age_mean", "Sex", "Zipcode", "Zipcode_mean", "Disease")
@@ -547,7 +547,7 @@ def _publish(
     sensitive: bool | None = True,
     suppression: float = 0.0,
 ) -> Release:
-    """Return a release; columns that are no quasi-identifiers are sensitive, or published as they are."""
+    """Return a release; columns that are no quasi-identifiers are sensitive, or published unmodified."""
     others = [name for name in names if name not in quasi]
     schema = Schema(quasi=quasi, sensitive=others) if sensitive else Schema(quasi=quasi, insensitive=others)
     own = {name: hierarchy for name, hierarchy in hierarchies.items() if name in quasi}
@@ -620,7 +620,7 @@ def _is_anonymous(
 def _search_rounds(
     patients: Sequence[documents.Row], names: tuple[str, ...], trees: Mapping[str, Hierarchy]
 ) -> tuple[list[documents.Row], str]:
-    """Return what each round of Incognito keeps, spelled as in the paper, and how many candidates and checks it had."""
+    """Return what each round of Incognito keeps, written as in the paper, and how many candidates and checks it had."""
     quasi = names[:3]
     counted = count_source(_table(patients, names), Request(quasi, (), trees))
     problem = Problem(counted.frequencies, columns_of(counted.domains, trees), KAnonymity(2))

@@ -1,7 +1,7 @@
 """What many columns do to generalized, bucketized and sliced tables: a claim of Li, Li, Zhang and Molloy (2012).
 
 Generalization loses much where a table has many quasi-identifiers, because rows that agree in a few are far apart in
-all others; slicing recodes nothing and breaks links between columns alone. A generated table with more and more columns
+all others; slicing recodes nothing and hides links between columns alone. A generated table with more and more columns
 shows how loss, distances of pairs, errors of queries and what can be learned change. Generalization is tried with the
 bound on frequencies that slicing keeps, and with l distinct values alone, which is less.
 """
@@ -24,7 +24,7 @@ from indistinct.metrics.queries.value import Compare, Query
 from indistinct.metrics.queries.workload import Workload
 from indistinct.schema import Schema
 from indistinct_papers.base import Cell, Claim, Reproduction, unite_parts
-from indistinct_papers.slicing import CLAIMED_IN, EFFECTIVE, SHORT_SOURCE, UTILITY
+from indistinct_papers.slicing import BUCKETS_KEEP, EFFECTIVE, PLACES, SHORT_SOURCE, UTILITY
 
 SENSITIVE = "condition"
 GROWTH_PLACE = "Sonawane and Rahinj, abstract and II"
@@ -45,7 +45,7 @@ HEADINGS = ("columns", "algorithm", "gcp", "pairs", "queries", "accuracy", "±",
 
 
 def reproduce_high_dimensional(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Publish a generated table with so many quasi-identifiers, and measure what is lost and what can be learned."""
+    """Publish generated tables of a number of quasi-identifiers, and measure what is lost and what can be learned."""
     rows = list[tuple[Cell, ...]]()
     for place, columns in enumerate(sizes):
         rows += measure_releases(generate_table(ROWS, columns), folds=FOLDS)
@@ -115,7 +115,7 @@ def questions(table: pa.Table, schema: Schema) -> Workload:
 
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
-    """Return the paper's claims, as they stand on these numbers."""
+    """Return the paper's claims, judged by these numbers."""
     by = {(row[0], row[1]): dict(zip(HEADINGS, row, strict=True)) for row in rows}
     sizes = list(dict.fromkeys(row[0] for row in rows))
 
@@ -125,7 +125,7 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
     def growing(kind: str) -> Claim:
         pairs = list(pairwise(sizes))
         failures = [more for less, more in pairs if value(more, kind, "gcp") <= value(less, kind, "gcp")]
-        losses = ", ".join(f"{value(size, kind, 'gcp'):.2f}" for size in sizes)
+        losses = ", ".join(f"{value(size, kind, 'gcp'):.4f}" for size in sizes)
         return replace(
             _claim(len(pairs), failures, f"GCP {losses}"),
             place=GROWTH_PLACE,
@@ -138,23 +138,27 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
         sign = -1 if heading == "accuracy" else 1
         failures = [size for size in sizes if sign * value(size, one, heading) >= sign * value(size, other, heading)]
         values = ", ".join(
-            f"{value(size, one, heading):.2f} against {value(size, other, heading):.2f}" for size in sizes
+            f"{value(size, one, heading):.4f} against {value(size, other, heading):.4f}" for size in sizes
         )
         return _claim(len(sizes), failures, f"{heading} {values}")
 
     loses = "generalization loses a considerable amount of information, particularly for high-dimensional data"
     measures = {"pairs of columns": "pairs", "counts": "queries", "what is learned": "accuracy"}
+
+    def useful(one: str, text: str) -> Claim:
+        """Return a sentence that one kind of table is better than generalized ones, by every measure."""
+        parts = {
+            f"{words}, {promise}": compare(one, kind, heading)
+            for words, heading in measures.items()
+            for kind, promise in PROMISES.items()
+        }
+        return replace(unite_parts(text, parts), place=PLACES[text])
+
     return (
         unite_parts(loses, {promise: growing(kind) for kind, promise in PROMISES.items()}),
-        unite_parts(
-            UTILITY,
-            {
-                f"{words}, {promise}": compare(SLICED, kind, heading)
-                for words, heading in measures.items()
-                for kind, promise in PROMISES.items()
-            },
-        ),
-        replace(compare(SLICED, BUCKETIZED, "accuracy"), text=EFFECTIVE),
+        useful(SLICED, UTILITY),
+        useful(BUCKETIZED, BUCKETS_KEEP),
+        replace(compare(SLICED, BUCKETIZED, "accuracy"), text=EFFECTIVE, place=PLACES[EFFECTIVE]),
     )
 
 
@@ -167,13 +171,12 @@ def _claim(tested: int, failures: Sequence[Cell], figures: str) -> Claim:
         tested,
         figures + where,
         "columns of a generated table, by number; the paper states it of many columns",
-        place=CLAIMED_IN,
         setting="census data, many columns, no numbers printed",
         ours=f"{ROWS:,} generated rows, 5 to 60 columns",
     )
 
 
 def _cut(line: np.ndarray[Any, Any], values: int) -> np.ndarray[Any, Any]:
-    """Return in which of so many parts of equal numbers of rows each place lies."""
+    """Return in which of some parts with equal numbers of rows each place lies."""
     ranks = np.argsort(np.argsort(line))
     return ranks * values // len(line)

@@ -1,7 +1,7 @@
 """How long searches over the lattice take as columns are added: the curves of LeFevre, DeWitt, Ramakrishnan (2005).
 
 The paper's minutes on the machines of its time cannot be had again; who is below whom can. The Lands End orders are not
-public: a generated table has their columns and numbers of values, and fewer rows. A generated census stands beside
+public: a generated table has their columns and numbers of values, and fewer rows. A generated census is next to
 both, so that there is a table with columns that depend on each other wherever this runs.
 """
 
@@ -36,7 +36,7 @@ from indistinct_papers.base import Cell, Claim, Reproduction, cpu_seconds
 
 KS = (2, 10)
 LANDS_END_ROWS, CENSUS_ROWS = 50_000, 45_222
-# Searches that take less than so many seconds are not compared: their times are mostly chance.
+# Searches that take less than this number of seconds are not compared: their times are mostly chance.
 SHORTEST = 0.01
 SEARCHES: Mapping[str, Callable[[Problem], object]] = {
     "binary search": lambda problem: Samarati(first=True).search(problem),
@@ -50,13 +50,15 @@ BASIC, SUPER_ROOTS, CUBE = "basic incognito", "super-roots incognito", "cube inc
 BOTTOM_UP, BINARY = "bottom-up with rollup", "binary search"
 MEASURES: Mapping[str, Scale] = {"cpu seconds": "log", "checks": "log", "scans": "log"}
 SHORT_SOURCE, PLACE = "LeFevre et al. (2005)", "experiments, elapsed time by quasi-identifiers"
+ROOTS_PLACE = f"Halwe and Verma, slide of optimization; {PLACE}"
+CUBE_PLACE = f"Halwe and Verma, slide of pre-computation; {PLACE}"
 HEADINGS = ("table", "k", "size", "cells", "search", "cpu seconds", "checks", "scans")
 TITLE = "Searches over the lattice: time, checks and scans"
 Data = tuple[str, pa.Table, tuple[str, ...], Mapping[str, Hierarchy]]
 
 
 def reproduce_incognito_times(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Time every search for k = 2 and 10 on the first so many columns of each table."""
+    """Time every search for k = 2 and 10 on the first columns, by number, of each table."""
     rows, tables = list[tuple[Cell, ...]](), _tables()
     steps = [(data, size) for data in tables for size in sizes if size <= len(data[2])]
     for data in tables:
@@ -134,9 +136,13 @@ def claims(rows: list[tuple[Cell, ...]]) -> tuple[Claim, ...]:
             *("cpu seconds", BASIC, BINARY),
             differs="binary search finds one node of the lowest height, Incognito every node that satisfies the model",
         ),
-        compare("super-roots make Incognito faster", "cpu seconds", SUPER_ROOTS, BASIC),
-        compare("frequency sets that are computed beforehand (cube) make it faster", "cpu seconds", CUBE, BASIC),
-        compare("super-roots scan the table less often", "scans", SUPER_ROOTS, BASIC),
+        compare("super-roots make Incognito faster", "cpu seconds", SUPER_ROOTS, BASIC, place=ROOTS_PLACE),
+        compare(
+            "frequency sets that are computed beforehand (cube) make it faster",
+            *("cpu seconds", CUBE, BASIC),
+            place=CUBE_PLACE,
+        ),
+        compare("super-roots scan the table less often", "scans", SUPER_ROOTS, BASIC, place=ROOTS_PLACE),
     )
 
 
@@ -149,7 +155,14 @@ GENERATED = "Lands End is not public: the second table is generated, and so is a
 
 
 def _compare(
-    rows: list[tuple[Cell, ...]], text: str, measure: str, one: str, other: str, *, differs: str = ""
+    rows: list[tuple[Cell, ...]],
+    text: str,
+    measure: str,
+    one: str,
+    other: str,
+    *,
+    differs: str = "",
+    place: str = PLACE,
 ) -> Claim:
     """Return a claim that one search is below another; the figures say on which table how often and by how much."""
     column, by_setting = HEADINGS.index(measure), dict[tuple[Cell, ...], dict[str, float]]()
@@ -174,7 +187,7 @@ def _compare(
         len(every),
         figures or nothing,
         "; ".join(filter(None, (differs, IN_MEMORY[measure], GENERATED))),
-        place=PLACE,
+        place=place,
         setting="Adult and Lands End, k = 2 and 10, a database on one machine of 2005",
         ours="Adult, generated orders and census, k = 2 and 10, in memory",
     )

@@ -24,7 +24,10 @@ from indistinct_papers.base import Cell, Claim, Reproduction
 from indistinct_papers.partitions import boxes_of
 
 K = 5
-HEADINGS = ("table", "rows", "d", "m", "k", "partitioning", "classes", "largest class", "bound", "share of bound")
+HEADINGS = (
+    *("table", "rows", "d", "m", "k", "partitioning", "classes", "largest class", "bound", "share of bound"),
+    "C_DM",
+)
 DRAWN = 10_000
 MULTI, SINGLE, RELAXED, LEFT = "mondrian", "single-dimensional", "mondrian:relaxed=true", "median on the left alone"
 # A table of the values of one column on which the cut at the median is not allowable for k = 2, and another one is.
@@ -114,7 +117,32 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
             place="Murthy and Srinivas, bounds on partition size",
             **SETTING,
         ),
+        _claim_of_quality(named, source),
         *_claims_beyond_strict(named, source),
+    )
+
+
+def _claim_of_quality(named: Sequence[dict[str, Cell]], source: str) -> Claim:
+    """Return the bounds of quality: no partition has a smaller C_DM than k for each row, nor a smaller C_AVG than 1."""
+    shares: dict[str, list[float]] = {"C_DM": [], "C_AVG": []}
+    for row in named:
+        if row["partitioning"] == MULTI:
+            rows, classes, bound, dm = (int(row[name] or 0) for name in ("rows", "classes", "bound", "C_DM"))
+            shares["C_DM"].append(dm / (bound * rows))
+            shares["C_AVG"].append(rows / (bound * classes))
+    both = [share for several in shares.values() for share in several]
+    held = sum(share <= 1 for share in both)
+    spans = ", ".join(f"{metric} {min(each):.2f} to {max(each):.2f} of its bound" for metric, each in shares.items())
+    return Claim(
+        "C_DM and C_AVG of a strict multidimensional partition are at most (2d(k - 1) + m) / k times the optimum",
+        source,
+        held,
+        len(both),
+        f"in {held} of {len(both)} settings; {spans}",
+        f"{PROVEN}; the optimum is replaced by what no partition is below: k for each row, and 1. The slide's bound of "
+        "C_AVG alone is multiplied by the rows, where it has to be divided by k",
+        place="Halwe and Verma, slide of bounds on quality",
+        **SETTING,
     )
 
 
@@ -212,4 +240,4 @@ def _row(name: str, table: pa.Table, k: int, algorithm: str) -> tuple[Cell, ...]
         sizes = boxes_of(table, algorithm, k=k, cardinality=cardinality).sizes
     bound = 2 * k - 1 if algorithm == RELAXED else 2 * d * (k - 1) + m
     figures = (len(sizes), int(sizes.max()), bound, round(int(sizes.max()) / bound, 3))
-    return (name, rows, d, m, k, algorithm, *figures)
+    return (name, rows, d, m, k, algorithm, *figures, int((sizes**2).sum()))

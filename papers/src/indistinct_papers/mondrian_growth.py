@@ -1,4 +1,4 @@
-"""How the time of partitioning grows, beside that of single-dimensional searches: LeFevre et al. (2006).
+"""How the time of partitioning grows, next to that of single-dimensional searches: LeFevre et al. (2006).
 
 The paper gives the time as O(n log n), and calls the greedy algorithm more efficient than those for single-dimensional
 models, whose optimum takes exponential time. Times are CPU seconds of searches over cells, in memory.
@@ -72,7 +72,7 @@ def time_search(table: pa.Table, algorithm: str) -> float:
 
 
 def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
-    """Return what the source says of growth, and of efficiency beside single-dimensional searches."""
+    """Return what the source says of growth, and of efficiency next to single-dimensional searches."""
     seconds = {(str(row[0]), int(row[1] or 0), str(row[2])): float(row[3] or 0) for row in rows}
     rates = {(str(row[0]), int(row[1] or 0)): float(row[4] or 0) for row in rows if row[2] == MULTI}
     first = {name: min(size for table, size in rates if table == name and size >= FEWEST) for name, _ in rates}
@@ -100,7 +100,7 @@ def claims(rows: Sequence[tuple[Cell, ...]]) -> tuple[Claim, ...]:
             f"time / n log n is {min(grown.values()):.2f} to {max(grown.values()):.2f} of that for "
             f"{min(first.values()):,} rows"
             if grown
-            else "one size tells nothing of growth",
+            else "one size says nothing of growth",
             f"up to {STEADY:g} times is taken for the same; cells are counted, which are fewer than rows",
             "Murthy and Srinivas, 2.3",
             "stated, not measured",

@@ -92,7 +92,7 @@ class CountedPasses:
 
 
 def reproduce_mondrian_passes(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Partition tables that are so many times larger than what fits, and count reads and writes of their rows."""
+    """Partition tables that are larger than what fits by a factor, and count reads and writes of their rows."""
     rows = list[tuple[Cell, ...]]()
     for index, times in enumerate(sizes):
         rows += [count_passes(times, columns, model) for columns, model in CASES]
@@ -114,7 +114,7 @@ def reproduce_mondrian_passes(sizes: tuple[int, ...], progress: Progress) -> Rep
         claims=claims(rows),
         differs=(
             "the paper writes the rows of every part to disk at every level; here parts are conditions on the rows, "
-            "which stay where they are, so that a database or a file that nobody may write can be the source",
+            "which stay where they are, so that a database or a file that is read-only can be the source",
             "a pass answers for all open parts and all columns at once; the paper reads for the column that it cuts",
         ),
     )

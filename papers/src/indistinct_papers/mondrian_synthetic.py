@@ -103,12 +103,12 @@ def measure_algorithms(table: pa.Table, k: int) -> Iterable[tuple[str, tuple[Cel
 
 def findings(rows: list[tuple[Cell, ...]]) -> list[str]:
     """Return where multidimensional partitioning is not below single-dimensional, for each metric."""
-    told = []
+    sentences = []
     for metric in MEASURES:
         failed = _above(rows, metric)
         where = f"not below for {', '.join(failed)}" if failed else "below single-dimensional everywhere"
-        told.append(f"{metric}: multidimensional is {where}")
-    return told
+        sentences.append(f"{metric}: multidimensional is {where}")
+    return sentences
 
 
 def name_proven(rows: Sequence[tuple[str, Cell, Cell]]) -> str:
@@ -135,7 +135,7 @@ def judge_greedy_claim(rows: Sequence[tuple[str, Cell, Cell, Cell]]) -> Claim:
     """Judge whether greedy multidimensional releases are often better than optimal single-dimensional ones.
 
     A row has a setting, an algorithm, its discernibility and, of the exact baseline, what no answer is below. Below
-    the bound the greedy one is better than any optimum; between bound and best nobody knows.
+    the bound the greedy one is better than any optimum; between bound and best it is not known.
     """
     ours = {setting: int(cost or 0) for setting, algorithm, cost, _ in rows if algorithm == ALGORITHMS[0]}
     exact = {setting: (int(cost or 0), int(bound or 0)) for setting, _, cost, bound in rows if bound is not None}

@@ -96,9 +96,9 @@ def table(
     shades_of: Mapping[str, str] = MappingProxyType({}),
     sentences: bool = False,
 ) -> str:
-    """Return a table; columns named by `right` hold numbers, and rows at places in `marked` stand out.
+    """Return a table; columns named by `right` hold numbers, and rows at places in `marked` are highlighted.
 
-    A cell whose text is in `shades_of` has that shade: good, bad or warn. Cells that hold `sentences` stand below each
+    A cell whose text is in `shades_of` has that shade: good, bad or warn. Cells that hold `sentences` are below each
     other on a narrow screen.
     """
     shades = set(marked)

@@ -1,8 +1,8 @@
-"""Neutral scoreboards: releases judged on tables of others, beside what other programs give there.
+"""Neutral scoreboards: releases judged on tables of others, next to what other programs give there.
 
 NIST's excerpts of the American Community Survey, and settings in which Airbnb's Mondrian publishes Adult. The
 tables are not part of this package: they are read from the folder that `INDISTINCT_DATA` names. The programs of others
-want old libraries and are not called here: `make sdnist` and `make lighthouse` run them; what they gave stands below.
+want old libraries and are not called here: `make sdnist` and `make lighthouse` run them; what they gave is below.
 """
 
 from collections.abc import Mapping, Sequence
@@ -129,14 +129,14 @@ def reproduce_nist(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
             f"NIST's report on sdcMicro's local suppression (k = 6, national2019, sdnist 2.5): {published.rows:,} of "
             f"27,253 rows without a suppressed cell, k-marginal {published.k_marginal}, and {published.matches:,} of "
             "the 14,918 unique people published exactly, because a suppressed cell matches everything there; here "
-            "nobody who is unique is published exactly, so at most 5,387 rows can go without a star",
+            "no unique person is published exactly, so at most 5,387 rows can go without a star",
             "the true lines have slope 0.62 (ma2019), 0.58 (tx2019) and 0.63 (national2019), intercept 0.12, 0.79 "
             "and -0.1",
         ),
         facts={},
         differs=(
             "sdnist takes the codes of its dictionary alone: its report drops a column that has a star or a range, and "
-            "N only stands where the dictionary has it; so ages are exact or starred here, and rows with a star are "
+            "N is only where the dictionary has it; so ages are exact or starred here, and rows with a star are "
             "left out of its figures",
             "the k-marginal that is computed here takes ages one by one and all rows; sdnist puts ages into twenty "
             "bins; neither goes by area, because this feature set has none",
@@ -158,7 +158,7 @@ def publish_nist(table: pa.Table, k: int, algorithm: str) -> Release:
 
 
 def _nist_cells(name: str, k: int, algorithm: str) -> tuple[Cell, ...]:
-    """Return the figures of sdnist as they stand in a row; none where none were measured."""
+    """Return the figures of sdnist as a row has them; none where none were measured."""
     scores = SDNIST.get((name, k, algorithm))
     if scores is None:
         return (None,) * 6
@@ -167,7 +167,7 @@ def _nist_cells(name: str, k: int, algorithm: str) -> tuple[Cell, ...]:
 
 
 def reproduce_lighthouse(sizes: tuple[int, ...], progress: Progress) -> Reproduction:
-    """Publish Adult with names exact or starred, beside Airbnb's Mondrian; `sizes` are k."""
+    """Publish Adult with names exact or starred, next to Airbnb's Mondrian; `sizes` are k."""
     rows: list[tuple[Cell, ...]] = []
     for done, k in enumerate(sizes):
         table = load_adult_arx().select(["age", *LIGHTHOUSE_NAMES])

@@ -1,8 +1,8 @@
 """Fake tuples and matching buckets of sliced tables: the membership experiment of Li, Li, Zhang and Molloy (2012).
 
 Columns are those that the algorithm slicing finds; buckets are drawn at random with a given size, as in the paper.
-Bucketization, all that is known of a person in one column, stands beside it, and so does slicing with buckets of its
-own. The paper prints curves without numbers, so what can be compared are its claims.
+Bucketization, all that is known of a person in one column, is compared with it, and so is slicing with buckets of
+its own. The paper prints curves without numbers, so what can be compared are its claims.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,9 @@ Slices = tuple[tuple[str, ...], ...]
 SHORT_SOURCE = "Li et al. (2012)"
 UTILITY = "slicing preserves better data utility than generalization"
 EFFECTIVE = "in workloads involving the sensitive attribute slicing is more effective than bucketization"
+BUCKETS_KEEP = "bucketization has better data utility than generalization"
 CLAIMED_IN = "Sonawane and Rahinj, abstract, IV and IV.A, 4"
+PLACES: Mapping[str, str] = {UTILITY: CLAIMED_IN, EFFECTIVE: CLAIMED_IN, BUCKETS_KEEP: "Sonawane and Rahinj, II"}
 SENSITIVE = "occupation"
 ADULT_ATTRIBUTES = (
     "age",
@@ -59,7 +61,7 @@ ALL, QUASI = "all", "quasi"
 RANDOM, BUCKETIZATION = "random", "bucketized"
 DRAWN = (10, 3)
 SEED = 1
-# So many tuples are enumerated in seconds; of more, estimates are within about one percent.
+# This number of tuples is enumerated in seconds; of more, estimates are within about one percent.
 LIMIT, SAMPLES = 20_000_000, 100_000
 HEADINGS = (
     "size",
@@ -116,25 +118,25 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
     for place, size in enumerate(sizes):
         drawn += measured_at_random(table, slices, size)
         progress(0.1 + 0.7 * (place + 1) / len(sizes))
-    diverse, told = list[Measured](), list[str]()
+    diverse, sentences = list[Measured](), list[str]()
     for place, l in enumerate(DIVERSITIES):
         some, sentence = measured_by_search(table, l)
         diverse += some
-        told.append(sentence)
+        sentences.append(sentence)
         progress(0.8 + 0.2 * (place + 1) / len(DIVERSITIES))
     shown = _setting_to_draw(drawn)
     found = shown.found
     return Reproduction(
         title="Slicing: fake tuples and matching buckets",
         source="T. Li, N. Li, J. Zhang, I. Molloy (2012). Slicing: a new approach for privacy preserving data "
-        "publishing. IEEE TKDE. (Plots only: there are no published numbers to set beside these.)",
+        "publishing. IEEE TKDE. (Plots only: there are no published numbers to compare with.)",
         data=data,
         headings=HEADINGS,
         rows=tuple(each.row() for each in (*drawn, *diverse)),
         findings=(
             f"size {shown.size} with {shown.columns} columns: an original tuple matches "
             f"{found.mean_matching_original:,.3g} buckets on average, a fake one {found.mean_matching_fake:,.3g}",
-            *told,
+            *sentences,
         ),
         claims=claims(drawn),
         differs=("the paper prints charts, no numbers, and its list of attributes is not known for certain",),
@@ -147,7 +149,7 @@ def reproduce_slicing(sizes: tuple[int, ...], progress: Progress) -> Reproductio
 
 
 def measured_at_random(table: pa.Table, slices: Mapping[int, Slices], size: int) -> list[Measured]:
-    """Draw buckets of so many rows, once for every number of columns, and measure both kinds of tuples."""
+    """Draw buckets of a number of rows, once for every number of columns, and measure both kinds of tuples."""
     buckets = random_buckets(table.num_rows, size, rng=np.random.default_rng([SEED, size]))
     whole = tuple(name for name in table.column_names if name != SENSITIVE), (SENSITIVE,)
     partitions = [(RANDOM, each) for each in slices.values()] + [(BUCKETIZATION, whole)]
@@ -179,7 +181,7 @@ def measured_by_search(table: pa.Table, l: int) -> tuple[list[Measured], str]:
 
 
 def claims(drawn: Sequence[Measured]) -> tuple[Claim, ...]:
-    """Return the paper's claims about random buckets, as they stand on these numbers."""
+    """Return the paper's claims about random buckets, judged by these numbers."""
     sliced = [each for each in drawn if each.algorithm == RANDOM]
     known = [each for each in drawn if each.algorithm == BUCKETIZATION and each.tuples == QUASI]
     by_size, by_columns = _neighbours(sliced, by="size"), _neighbours(sliced, by="columns")
@@ -213,7 +215,7 @@ def _claim(
     tested: Sequence[Measured],
     failures: Sequence[Measured],
     *,
-    place: str = "experiments on membership; Sonawane and Rahinj tell of the experiment, not of its results",
+    place: str = "experiments on membership; Sonawane and Rahinj name the experiment, not its results",
 ) -> Claim:
     """Return a claim with the settings in which it was tested, and those in which it does not hold."""
     about: dict[str, Any] = {

@@ -24,7 +24,15 @@ from indistinct.schema import Schema
 from indistinct.text_form import spell
 from indistinct_papers.adult import load_adult
 from indistinct_papers.base import Cell, Claim, Reproduction, unite_parts
-from indistinct_papers.slicing import ADULT_ATTRIBUTES, CLAIMED_IN, EFFECTIVE, SENSITIVE, SHORT_SOURCE, UTILITY
+from indistinct_papers.slicing import (
+    ADULT_ATTRIBUTES,
+    BUCKETS_KEEP,
+    EFFECTIVE,
+    PLACES,
+    SENSITIVE,
+    SHORT_SOURCE,
+    UTILITY,
+)
 
 QUASI_TARGET = "education"
 ROWS, FOLDS, SEED = 12_000, 5, 1
@@ -87,7 +95,7 @@ def reproduce_slicing_classification(sizes: tuple[int, ...], progress: Progress)
     return Reproduction(
         title="Slicing: what can still be learned",
         source="T. Li, N. Li, J. Zhang, I. Molloy (2012). Slicing: a new approach for privacy preserving data "
-        "publishing. IEEE TKDE. (Plots only: there are no published numbers to set beside these.)",
+        "publishing. IEEE TKDE. (Plots only: there are no published numbers to compare with.)",
         data=data,
         headings=HEADINGS,
         rows=tuple(each.row() for each in learned),
@@ -161,7 +169,7 @@ class Compared:
     def claim(self) -> Claim:
         """Return the verdict: a setting decides where the whole interval of the difference is on one side."""
         about: dict[str, Any] = {
-            "place": CLAIMED_IN if self.sentence else "Sonawane and Rahinj, IV.A, 4",
+            "place": PLACES.get(self.sentence, "Sonawane and Rahinj, IV.A, 4"),
             "setting": "census data, C4.5 and naive Bayes, curves without numbers",
             "ours": f"{ROWS:,} rows, {', '.join(map(spell, CLASSIFIERS))}, {FOLDS} folds",
             "rule": "some" if self.some else "every",
@@ -203,7 +211,7 @@ def claims(compared: Sequence[Compared]) -> tuple[Claim, ...]:
 
 
 def compare_kinds(learned: Sequence[Learned]) -> tuple[Compared, ...]:
-    """Return the comparisons that the paper claims and our own, as they stand on these numbers."""
+    """Return the comparisons that the paper claims and our own, judged by these numbers."""
     sensitive, quasi = "the sensitive attribute is learned better from", "a quasi-identifier is learned better from"
 
     def than_original(kind: str) -> tuple[tuple[str, Estimate], ...]:
@@ -219,15 +227,17 @@ def compare_kinds(learned: Sequence[Learned]) -> tuple[Compared, ...]:
     def effective(text: str, less: str) -> Compared:
         return replace(_compare(text, learned, SENSITIVE, SLICED, less), sentence=EFFECTIVE)
 
-    def useful(text: str, target: str) -> Compared:
-        return replace(_compare(text, learned, target, SLICED, GENERALIZED), sentence=UTILITY)
+    def useful(text: str, target: str, kind: str, sentence: str) -> Compared:
+        return replace(_compare(text, learned, target, kind, GENERALIZED), sentence=sentence)
 
     return (
         Compared(f"{more} sliced tables than from the original", than_original(SLICED), some=True),
         effective(f"{sensitive} sliced than from bucketized tables", BUCKETIZED),
         effective(f"{sensitive} sliced than from anatomized tables", ANATOMIZED),
-        useful(f"{sensitive} sliced than from generalized tables", SENSITIVE),
-        useful(f"{quasi} sliced than from generalized tables", QUASI_TARGET),
+        useful(f"{sensitive} sliced than from generalized tables", SENSITIVE, SLICED, UTILITY),
+        useful(f"{quasi} sliced than from generalized tables", QUASI_TARGET, SLICED, UTILITY),
+        useful(f"{sensitive} bucketized than from generalized tables", SENSITIVE, BUCKETIZED, BUCKETS_KEEP),
+        useful(f"{quasi} bucketized than from generalized tables", QUASI_TARGET, BUCKETIZED, BUCKETS_KEEP),
         own(f"{sensitive} finely sliced than from anatomized tables", SENSITIVE, ANATOMIZED),
         own(f"{sensitive} finely sliced than from generalized tables", SENSITIVE, GENERALIZED),
         own(f"{quasi} finely sliced than from generalized tables", QUASI_TARGET, GENERALIZED),

@@ -355,7 +355,7 @@ def _ease_model(part: Model) -> Iterator[tuple[str, Model]]:
 
 
 def _name_of_model(part: Model) -> str:
-    """Return the title of a model without its parameters, some of which are cell values."""
+    """Return the title of a model without its parameters, which may be cell values."""
     inner: Any = part.inner
     column = arguments_of(inner).get("sensitive")
     return f"{inner.name} of {column}" if isinstance(column, str) else str(inner.name)

@@ -255,7 +255,7 @@ class ColumnWithin:
         return _with_root(self.coarse) if self.cut_off else self.coarse
 
     def ranks(self) -> tuple[Codes, Codes]:
-        """Return the first and the last rank of the table's values that are united in each coarse value."""
+        """Return the first and the last rank of the values that each coarse value covers."""
         by_rank = self.codes[self.original.by_rank]
         numbers = np.arange(int(by_rank.max(initial=-1)) + 1)
         first, last = (np.searchsorted(by_rank, numbers, side=side) for side in ("left", "right"))

@@ -1,4 +1,4 @@
-"""`indistinct dbt`: the promise of a policy as tests that dbt runs in a warehouse."""
+"""`indistinct dbt`: the guarantee of a policy as tests that dbt runs in a warehouse."""
 
 from pathlib import Path
 from typing import Annotated

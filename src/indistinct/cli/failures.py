@@ -24,7 +24,7 @@ from indistinct.errors import IndistinctError
 from indistinct.machine.memory import is_memory, out_of_memory, wanted_bytes
 from indistinct.settings import COLUMNS, FLAGS
 
-INTERRUPTED = 130
+EXIT_CODE_INTERRUPTED = 130
 # Typer has its own copy of Click in newer versions; both end in these two classes.
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 ClickError: type[Exception] = UsageError.__bases__[0]
@@ -41,7 +41,7 @@ def run_guarded(run: Callable[[], Any], arguments: Sequence[str]) -> int:
     try:
         code = run()
         sys.stdout.flush()
-        if code == INTERRUPTED:
+        if code == EXIT_CODE_INTERRUPTED:
             say("interrupted")
         return code if isinstance(code, int) else 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
@@ -76,7 +76,7 @@ def _answer(error: Exception | KeyboardInterrupt, arguments: Sequence[str]) -> i
     as_json = "--json" in arguments
     if _is_interrupt(error):
         say("interrupted")
-        return INTERRUPTED
+        return EXIT_CODE_INTERRUPTED
     if isinstance(error, BrokenPipeError):
         # The reader of our output has closed the pipe; the interpreter must not complain when it flushes at exit.
         with suppress(OSError, ValueError):

@@ -216,7 +216,7 @@ def _from_flags(
 
 
 def no_model(*, published: bool = False) -> ParameterError:
-    """Return the error of a job that asks for nothing, or of a published table of which nothing is asked."""
+    """Return the error of a job without a model, or of a check of a published table without one."""
     return ParameterError(
         "no model is given",
         hint="give the policy of the release, --policy policy.toml, or --model k-anonymity:k=5 and the roles"

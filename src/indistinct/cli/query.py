@@ -61,6 +61,10 @@ def command(
         if workload is None:
             raise ParameterError("--plot draws the errors of a workload", hint="give one with --workload")
         check_picture(plot, flag="--plot", overwrite=overwrite)
+    if sql is not None:
+        from indistinct.metrics.queries.parse import parse_query
+
+        parse_query(sql)  # a query that cannot be read is refused before any table is
     by_input = original is None and _has_input(policy)
     if workload is not None and original is None and not by_input:
         raise ParameterError(

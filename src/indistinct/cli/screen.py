@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 # Where no terminal says how wide a line is. Every table fits.
-WIDTH = 80
+DEFAULT_WIDTH = 80
 # Characters of a name that a table shows, and the headings of columns that hold names.
 LONGEST_NAME = 24
 # Blanks between two columns of a table.
-GAP = 2
+BLANKS_BETWEEN_COLUMNS = 2
 NAME_HEADINGS = ("column", "with", "metric", "attack", "classifier", "term")
 LONGEST_MESSAGE = 1500
 # A character that no text has, since it is set aside for private use.
@@ -67,7 +67,7 @@ def screen(*, stderr: bool = False) -> "Console":
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    width = None if stream.isatty() or "COLUMNS" in os.environ else DEFAULT_WIDTH
     # Names of columns may look like markup.
     return Console(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
 
@@ -154,7 +154,12 @@ def _blocks(grid: Grid, width: int) -> "Iterator[Table]":
     while ahead or first:
         first, chosen = False, [0, *ahead[:1]]
         del ahead[:1]
-        while ahead and sum(columns[index].least + GAP for index in (*chosen, ahead[0])) - GAP <= width:
+        while (
+            ahead
+            and sum(columns[index].least + BLANKS_BETWEEN_COLUMNS for index in (*chosen, ahead[0]))
+            - BLANKS_BETWEEN_COLUMNS
+            <= width
+        ):
             chosen.append(ahead.pop(0))
         yield _rich_table([columns[index] for index in chosen], width)
 
@@ -186,7 +191,7 @@ class _ScreenColumn:
 def _widths(columns: Sequence[_ScreenColumn], width: int) -> list[int]:
     """Return the width of each column: its minimum, and an equal part of the rest."""
     widths = [column.least for column in columns]
-    left = width - sum(widths) - GAP * (len(columns) - 1)
+    left = width - sum(widths) - BLANKS_BETWEEN_COLUMNS * (len(columns) - 1)
     for widened, index in enumerate(sorted(range(len(columns)), key=lambda index: columns[index].most - widths[index])):
         more = max(min(left // (len(columns) - widened), columns[index].most - widths[index]), 0)
         widths[index] += more

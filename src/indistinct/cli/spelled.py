@@ -1,4 +1,4 @@
-"""What single flags spell: columns, models, levels, hierarchies, transformations, pseudonyms."""
+"""Parsers of single flags: columns, models, levels, hierarchies, transformations, pseudonyms."""
 
 import csv
 from collections.abc import Sequence

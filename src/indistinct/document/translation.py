@@ -88,7 +88,7 @@ class Translation:
         return replace(section, title=self.text(section.title), blocks=tuple(map(self.block, section.blocks)))
 
     def block(self, block: Block) -> Block:
-        """Return a block in the language of the catalogue; what a machine reads stays."""
+        """Translate the texts of a block; figures keep their values and paths."""
         match block:
             case Paragraph(text) | Notice(text):
                 return replace(block, text=self.text(text))

@@ -18,6 +18,8 @@ RULE = "#D55E00"
 Sizes = Mapping[int, int]
 BAR_WIDTH, BAR, LABEL = 220, 15, 150
 """`LABEL` is the room of a label next to its bars, also when it is translated into a longer one."""
+IN_LINES = r"length(datum.label) > 22 ? split(replace(datum.label, regexp(' \\+ ', 'g'), ' +\n'), '\n') : datum.label"
+"""Columns that are known together, a line each where they are too long for one."""
 SIDES = ("before", "after")
 Bars = Sequence[tuple[str, float | None, float]]
 """What each pair of bars is about, with its share before, None where it is not known, and after."""
@@ -178,7 +180,7 @@ def draw_risks(bars: Bars, *, limits: Sequence[float | None]) -> str:
 
 
 def _sides(bars: Bars) -> tuple[str, ...]:
-    """Return the sides of which something is known."""
+    """Return the sides that have figures."""
     return SIDES if any(before is not None for _, before, _ in bars) else SIDES[1:]
 
 
@@ -200,7 +202,8 @@ def _bars(bars: Bars, *, title: str, sides: Sequence[str]) -> "list[alt.Chart]":
         if share is not None
     ]
     colours = [COLOURS[1 - SIDES.index(side)] for side in sides]
-    y = alt.Y("about:N", sort=names, title=None).axis(labelLimit=LABEL, minExtent=LABEL, labelFontSize=12)
+    y = alt.Y("about:N", sort=names, title=None)
+    y = y.axis(labelExpr=IN_LINES, labelLimit=LABEL, minExtent=LABEL, labelFontSize=12)
     offset = alt.YOffset("side:N", sort=list(sides)).scale(domain=list(sides))
     x = alt.X("share:Q", title=title).scale(domain=[0, 1]).axis(format="%", tickCount=5, grid=True, gridColor="#ddd")
     colour = alt.Color("side:N", sort=list(sides)).scale(domain=list(sides), range=colours)

@@ -53,7 +53,7 @@ Result = TypeVar("Result")
 # What the function that is running has opened, and closes when it ends.
 _OPENED: ContextVar[list[Any] | None] = ContextVar("opened", default=None)
 
-# Of what is free a table may take so much: counting and publishing need as much again.
+# Share of free memory for a table: counting and publishing need as much again.
 SHARE_OF_FREE = 0.5
 DEFAULT_MEMORY = 1 << 30
 

@@ -284,7 +284,7 @@ class Engine(Protocol):
     def written(self, file: Path, *, name: Path, schema: pa.Schema) -> Source | None:
         """Return a file that was just written and will be called `name`, as its readers meet it.
 
-        `schema` is that of the table that was written. None if this engine reads it into memory as everybody does.
+        `schema` is that of the table that was written. None if this engine reads it into memory as other engines do.
         """
 
     def publish(
@@ -318,7 +318,7 @@ def is_address(source: Any) -> bool:
 def without_password(address: str) -> str:
     """Return an address that leads to the same database and holds no password, nor options.
 
-    Of one that is not well formed nothing is shown: its password may stand anywhere.
+    Nothing is shown of a malformed one: its password may be anywhere.
 
     >>> without_password("postgresql://ann:se%40cret@host:5433/clinic?sslpassword=x&user=bob")
     'postgresql://ann@host:5433/clinic?user=bob'

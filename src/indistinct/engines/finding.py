@@ -18,7 +18,7 @@ from indistinct.tables.domain import Domain
 # The last bit stays free, so that words of any chunk of columns compare as signed numbers do.
 BITS = 63
 # Number of batches that make a table for which loading a kernel pays.
-BATCHES = 2
+MIN_BATCHES_FOR_KERNEL = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class CellFinder:
         ranks: Codes = np.zeros(len(codes[0]), dtype=np.int64)
         for number, (columns, widths, known) in enumerate(self.steps):
             words = _pack_codes(ranks, codes[columns], widths)
-            find = self._by_slots if is_large(BATCHES * len(words)) else _by_search
+            find = self._by_slots if is_large(MIN_BATCHES_FOR_KERNEL * len(words)) else _by_search
             ranks, strange = find(words, known, number)
             if strange:
                 raise UnseenValueError(

@@ -43,7 +43,7 @@ Fetch = Callable[[Sequence[str]], ValueGroups]
 
 
 class GroupedSource(Protocol):
-    """A source of which an engine fetches groups."""
+    """A source whose groups are fetched by an engine."""
 
     @property
     def home(self) -> str:

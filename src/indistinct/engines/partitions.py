@@ -1,6 +1,6 @@
 """Publishing rows that come in batches and may not fit in memory.
 
-They go to partitions of classes on disk, each of which is put into a random order in memory, one at a time.
+They go to partitions of classes on disk, which are shuffled in memory one at a time.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from indistinct.machine.randomness import Secret, mix_words, random_words
 from indistinct.recoding.outputs import Assignment, OutputTable
 
 # Bytes of the code of a text.
-CODE = 4
+BYTES_PER_CODE = 4
 
 Located = Iterator[tuple[pa.Table, Codes, Codes | None]]
 """Rows, the class of each and, where what is published differs from cell to cell, its cell."""
@@ -67,7 +67,7 @@ def _published_width(table: OutputTable, *, rows: int) -> float:
             continue
         one = output.values.nbytes / max(len(output.values), 1)
         by_code = not output.by_cell and pa.types.is_string(output.values.type)
-        width += CODE + one * len(output.codes) / max(rows, 1) if by_code else one
+        width += BYTES_PER_CODE + one * len(output.codes) / max(rows, 1) if by_code else one
     return width
 
 

@@ -55,7 +55,7 @@ Answer = TypeVar("Answer")
 # Answers of batches that are added up together.
 TOGETHER = 32
 # Rows that are sorted by part before they are written.
-WRITTEN = 1 << 19
+ROWS_PER_WRITE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class TablePasses(ABC):
     def values(self, columns: Sequence[str], *, named: Collection[str]) -> dict[str, KnownValues]:
         """Return the values of each column after one pass, or their range where there are too many.
 
-        Those that are `named` are numbers or dates as names, all of which must be known.
+        Those that are `named` are numbers or dates used as names: all their values must be known.
         """
         nothing = nothing_known(self.source.arrow, columns, self.room, named=named)
         return self.ask(columns, partial(values_of_rows, nothing), _merge_values, what="values")
@@ -463,7 +463,7 @@ def _together(rows: Iterable[tuple[Codes, Mapping[Key, Codes]]]) -> Iterator[tup
     waiting: list[tuple[Codes, list[Codes]]] = []
     for keys, codes in rows:
         waiting.append((keys, list(codes.values())))
-        if sum(len(each) for each, _ in waiting) >= WRITTEN:
+        if sum(len(each) for each, _ in waiting) >= ROWS_PER_WRITE:
             yield _join_keys(waiting)
             waiting = []
     if waiting:

@@ -1,7 +1,7 @@
 """A sample of a source: the members are drawn once, and all later steps read a copy of their rows.
 
-The operating system draws, whatever seed a job has: a sample that can be reproduced does not protect anyone. Each set
-of this number of rows, or of people with all of their rows, is equally likely.
+The operating system draws, whatever seed a job has: a sample that can be reproduced does not protect the people. Each
+set of this number of rows, or of people with all of their rows, is equally likely.
 
 An engine that draws again in each pass would count other rows than it publishes. Row numbers would not help: neither a
 scan of a database nor a frame of a cluster returns rows in the same order twice. A keyed hash of the content would
@@ -92,7 +92,7 @@ class PeopleDraw:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PeopleWords:
-    """A word for everybody: a keyed hash of what tells people apart, in the columns `person`."""
+    """A hash of each person: keyed, of the columns `person`."""
 
     person: tuple[str, ...]
     key: bytes

@@ -1,4 +1,4 @@
-"""Rows that wait on disk for being published, in partitions of which one at a time is in memory.
+"""Rows that wait on disk for being published, in partitions; one at a time is in memory.
 
 They lie in a file without a name: whatever becomes of the run, nothing is left of them.
 """

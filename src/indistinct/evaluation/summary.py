@@ -14,7 +14,6 @@ from indistinct.document.blocks import (
     Notice,
     Paragraph,
     Terms,
-    Tone,
     document,
     listing,
 )
@@ -146,9 +145,16 @@ class Summary:
 def _certificate_blocks(certificate: Certificate, verdict: Verdict | None) -> list[Block]:
     """Return each model with what it achieves, what is open, and what the release was compared with."""
     values = JsonValues("certificate", certificate.to_json())
-    satisfied = guarantee_sentence(holds=certificate.holds, checks=failed_checks(values.at("verdicts")))
-    tone: Tone = "warning" if certificate.holds else "bad"
-    blocks: list[Block] = [verdict_grid(values), Notice(satisfied, tone)]
+    checks = failed_checks(values.at("verdicts"))
+    blocks: list[Block] = [verdict_grid(values)]
+    # A verdict that lists the broken guarantee says it; advice about a check of the file is in the sentence alone.
+    if checks or verdict is None or all(line.kind != "promise" for line in verdict.open):
+        satisfied = guarantee_sentence(holds=certificate.holds, checks=checks)
+        blocks.append(Notice(satisfied, "warning" if certificate.holds else "bad"))
+    if certificate.holds and certificate.smallest_class == 1:
+        unit = "row" if certificate.people is None else "person"
+        group = unit_of(certificate.form)
+        blocks.append(Notice(f"It does not require a {group} to have more than one {unit}.", "warning"))
     if verdict is not None and verdict.open:
         blocks += verdict_blocks(verdict.to_json(), only_open=True)
     if certificate.population_size is not None:

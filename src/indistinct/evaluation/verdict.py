@@ -26,7 +26,7 @@ from indistinct.schema import Schema
 
 NEARLY_ALL = 0.5
 """From this share on, a sensitive column in which members have a value of their own points at most of them."""
-NAMED = 3
+MAX_COLUMN_SETS_NAMED = 3
 """Sets of columns that a verdict names."""
 MAX_WARNINGS = 3
 """With more warnings a release does not simply pass: they are things to decide."""
@@ -62,12 +62,13 @@ class Figures:
     """All that a verdict rests on.
 
     `risks` are what a profile may limit, by kind of attacker. `published` counts the members who are unique on
-    unmodified columns, None where there are none. `own_values` has for each sensitive column the members who are unique
-    on it, at most. `identifying` has the columns whose values look like free text, names or numbers of people, and what
-    they look like; None where values were not looked at. `uniques` are members who are alone in their class, None where
-    they were not counted. `promise` is what the certificate says, None without one. `several` are people in several
-    classes, None where people are not counted. `subsets` are promises on sets of quasi-identifiers, where none is made
-    of all of them together. `checks` of the file fail although every model is satisfied.
+    unmodified columns, None where there are none. `own_values` has for each sensitive column the members who are
+    unique on it, at most; where rows were counted although members are people, `own_values_rows` is how many rows
+    there are. `identifying` has the columns whose values look like free text, names or numbers of people, and what
+    they look like; None where values were not looked at. `uniques` are members who are alone in their class, None
+    where they were not counted. `promise` is what the certificate says, None without one. `several` are people in
+    several classes, None where people are not counted. `subsets` are guarantees on sets of quasi-identifiers, where
+    none is made of all of them together. `checks` of the file fail although every model is satisfied.
     """
 
     unit: str
@@ -84,6 +85,7 @@ class Figures:
     groups: str = "class"
     subsets: tuple[SubsetAnonymity, ...] = ()
     checks: tuple[str, ...] = ()
+    own_values_rows: int | None = None
 
     def limited(self, attacker: str) -> dict[str, float | None]:
         """Return the figures that a profile may limit, for one kind of attacker."""
@@ -297,7 +299,8 @@ def figures_of_certificate(certificate: Certificate, schema: Schema) -> Figures:
         certificate.smallest_class,
         None if certificate.smallest_class == 1 else 0,
         published=SingledOut("rows", rows, columns, least, rows, known) if columns and rows else None,
-        own_values={name: min(alone[(name,)], members) for name in schema.sensitive if (name,) in alone},
+        own_values={name: alone[(name,)] for name in schema.sensitive if (name,) in alone},
+        own_values_rows=None if people is None else rows,
         identifying=None,
         promise=certificate.holds,
         groups=unit_of(certificate.form),
@@ -339,7 +342,7 @@ def _judge_subsets(figures: Figures) -> list[Line]:
 def _judge_smallest(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge the smallest class: one of a single member protects no person, whatever k was asked for.
 
-    Where sets of quasi-identifiers are promised, all of them together were left open on purpose: that is a warning,
+    Where sets of quasi-identifiers are guaranteed, all of them together were left open on purpose: that is a warning,
     unless a profile limits how many may be alone.
     """
     if not figures.members:
@@ -367,21 +370,23 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
     if published is None:
         return []
     state = _state_of(published, None if profile is None else profile.published_uniques)
+    # In buckets, quasi-identifiers are unmodified too: another role settles nothing.
+    roles_kept: dict[str, float] = {} if figures.groups == "class" else {"in_buckets": 1}
     numbers: dict[str, float] = {
         "alone": published.least,
         "alone_at_most": published.most,
         "members": published.members,
         "share": published.share(published.least),
         **({"with_class": 1} if _needs_class(figures, published) else {}),
-        **({} if figures.groups == "class" else {"in_buckets": 1}),
+        **roles_kept,
     }
-    # The first line speaks of all columns together already.
+    # The first line is already about all columns together.
     sets = [
         (key, alone)
         for key, alone in published.by_columns.items()
         if without_class(key) != published.columns or alone < published.least
     ]
-    sets = sets[:NAMED] if state in ("failed", "warning") else []
+    sets = sets[:MAX_COLUMN_SETS_NAMED] if state in ("failed", "warning") else []
     return [
         Line("published-columns", state, published.columns, numbers, published.unit),
         *(
@@ -394,7 +399,7 @@ def _judge_published(figures: Figures, profile: Profile | None) -> list[Line]:
                     "members": published.members,
                     "share": published.share(alone),
                     **({"with_class": 1} if CLASS in key else {}),
-                    **({} if figures.groups == "class" else {"in_buckets": 1}),
+                    **roles_kept,
                 },
                 published.unit,
             )
@@ -422,13 +427,16 @@ def _state_of(singled_out: SingledOut, limit: Any) -> State:
 def _judge_sensitive(figures: Figures, profile: Profile | None) -> list[Line]:
     """Judge sensitive columns by the members who have a value of their own in them."""
     lines = []
+    members, unit = figures.members, figures.unit
+    if figures.own_values_rows is not None:
+        members, unit = figures.own_values_rows, "rows"
     for column, alone in figures.own_values.items():
-        share = figures.share(alone)
+        share = alone / members if members else 0.0
         refused = profile is not None and profile.refuses_own_values and share >= NEARLY_ALL
-        numbers = {"alone": alone, "members": figures.members, "share": share}
+        numbers = {"alone": alone, "members": members, "share": share}
         if alone:
             state: State = "failed" if refused else "warning"
-            lines.append(Line("sensitive-column", state, (column,), numbers, figures.unit))
+            lines.append(Line("sensitive-column", state, (column,), numbers, unit))
     return lines
 
 

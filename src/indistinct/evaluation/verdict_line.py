@@ -16,12 +16,12 @@ Kind = Literal[
 ]  # fmt: skip
 Remedy = Literal["quasi-identifier", "coarsen", "drop"]
 WEAK = 3
-"""Classes of fewer members protect hardly anybody."""
+"""Classes with fewer members give little protection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One thing that a verdict says: of what kind, of which columns or attack, with which numbers, and its state.
+    """One finding of a verdict: its kind, columns or attack, numbers and state.
 
     `figure` is what a limit of a profile is about, and `holds` what the values of a column look like. `checks` of the
     file fail where every model is satisfied. A line without `numbers` is worded without figures.
@@ -47,7 +47,12 @@ class Line:
         coarser: tuple[Remedy, ...] = ("coarsen", "drop")
         if self.kind not in COUNTED_KINDS:
             return ()
-        return coarser if "in_buckets" in self.numbers else ("quasi-identifier", *coarser)
+        return ("quasi-identifier", *coarser) if self.roles_matter else coarser
+
+    @property
+    def roles_matter(self) -> bool:
+        """Whether another role settles the line; in buckets quasi-identifiers are among the unmodified columns."""
+        return "in_buckets" not in self.numbers
 
     @property
     def open(self) -> bool:
@@ -229,8 +234,8 @@ knows these values finds them; make it a quasi-identifier, coarsen it or drop it
 
 
 def _treatment(line: Line) -> str:
-    """Return in words what settles a line about unmodified columns; in buckets quasi-identifiers are among them."""
-    if "in_buckets" in line.numbers:
+    """Return in words what settles a line about unmodified columns."""
+    if not line.roles_matter:
         return "coarsen or drop them" if len(line.columns) > 1 else "coarsen or drop it"
     if len(line.columns) == 1:
         return "make it a quasi-identifier, coarsen it or drop it"

@@ -322,7 +322,7 @@ def pack(columns: Sequence[Codes], sizes: Sequence[int]) -> tuple[Codes, int]:
 
 
 def one_of_each(codes: Codes, size: int) -> Codes:
-    """Return one row of every code below `size`, all of which occur, mostly among the first rows."""
+    """Return one row of every code below `size`; all codes occur, mostly among the first rows."""
     rows = np.full(size, -1, dtype=np.int64)
     for start in range(0, len(codes), LARGE_ROWS):
         block = codes[start : start + LARGE_ROWS]

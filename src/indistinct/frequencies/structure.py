@@ -34,6 +34,11 @@ class Structure:
         return unit_of(self.form)
 
     @property
+    def units(self) -> Units:
+        """The same word for several."""
+        return units_of(self.form)
+
+    @property
     def buckets(self) -> "Buckets | None":
         """The same value where links are broken inside buckets, None for classes."""
         return None

@@ -52,17 +52,19 @@ KINDS: dict[str, HierarchyKind] = {}
 
 
 class Hierarchy(ABC):
-    """A generalization hierarchy: coarser and coarser values of a column. Use the class methods to declare one.
+    """A generalization hierarchy: coarser and coarser values of a column.
 
-    `from_rows`, `read_csv` and `tree` list values; `intervals`, `dates`, `masking`, `order` and `suppression` are
-    rules.
+    The class is not called itself; one of its methods declares a hierarchy. Rules for any values: `intervals` of
+    numbers, `dates`, `masking` of characters, `order` of names, and `suppression`. Lists of values: `tree`,
+    `from_rows`, `read_csv` (a table of levels) and `read_parents` (a table of codes with their parents, such as ICD).
+    Pass hierarchies by column: ``anonymize(…, hierarchies={"age": Hierarchy.intervals([5, 10, 20])})``.
 
     Attributes
     ----------
     key
         Name of the kind in a policy.
     categorical
-        Whether numbers under the hierarchy are names, so that they are cut along the hierarchy and not at the median.
+        Whether numbers under the hierarchy are codes: they are grouped by the hierarchy, not by size.
     self_explaining
         Whether a label alone shows which values it covers.
 
@@ -75,6 +77,8 @@ class Hierarchy(ABC):
     --------
     >>> Hierarchy.intervals([5, 10, 20]).to_json()
     {'intervals': [5, 10, 20]}
+    >>> Hierarchy.intervals(cuts=[[18, 40, 65], [40]]).to_json()
+    {'cuts': [[18, 40, 65], [40]]}
     >>> Hierarchy.masking("right", levels=2).to_json()
     {'mask': 'right', 'levels': 2}
     """
@@ -181,8 +185,13 @@ class Hierarchy(ABC):
     ) -> "Intervals | CutPoints":
         """Declare intervals of numbers, finest first: by widths that divide each other, or by lists of cuts.
 
+        With `widths` each level has intervals of one width, from `origin` on. With `cuts` each level has the intervals
+        between its cuts; the cuts of a level are among those of the level before. Give one of both.
+
         >>> Hierarchy.intervals([5, 10, 20]).to_json()
         {'intervals': [5, 10, 20]}
+        >>> Hierarchy.intervals(cuts=[[18, 40, 65], [40]]).to_json()
+        {'cuts': [[18, 40, 65], [40]]}
         """
         if widths is not None and cuts is None:
             return KINDS["intervals"].build(widths, origin)

@@ -71,7 +71,7 @@ MODELS = (
     (rf"\(<?{_NUMBER}\)-avg-reidentification-risk", lambda share: AverageRisk(threshold=float(share))),
     (rf"\(<?{_NUMBER}\)-sample-unique(?:ness|s)", lambda share: SampleUniqueness(share=float(share))),
 )
-# Models that judge the rows against a larger table, of which the project publishes a subset.
+# Models that judge the rows against a larger table; the project publishes a subset of it.
 _OF_SUBSET = re.compile(r"inclusion|enclosure|\(.*\)-presence|\d+-map|k-map", re.IGNORECASE)
 # Letters of a Java date format, and the same of strptime.
 _DATE_PARTS = {

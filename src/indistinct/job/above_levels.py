@@ -73,14 +73,20 @@ def _require_countable(beyond: BeyondMemory, request: Request, search: Search) -
     """Return the passes over rows; raise where cells above levels would not do."""
     quasi = [name for key in request.keys for name in key if name in request.quasi]
     refused = {
-        "people (role person)": any(PERSON in key for key in request.keys),
-        "a population": request.population is not None or search.model.needs_population,
-        "a model or a target of quasi-identifiers": bool(quasi),
+        "people (role person)": (
+            any(PERSON in key for key in request.keys),
+            "rows are counted before they are joined, and a person with rows in several cells would count twice",
+        ),
+        "a population": (
+            request.population is not None or search.model.needs_population,
+            "it is counted by combinations of values, which do not fit in memory",
+        ),
+        "a model or a target of quasi-identifiers": (bool(quasi), "it looks at values, and such cells have labels"),
     }
-    for what, is_asked in refused.items():
+    for what, (is_asked, reason) in refused.items():
         if is_asked:
             raise beyond.error(
-                f"; {search.algorithm.name} could go above levels that fit, but not with {what}",
+                f"; {search.algorithm.name} could go above levels that fit, but not with {what}: {reason}",
                 hint=f"leave out {what}; or {COARSER}; {MONDRIAN}",
             )
     passes: TablePasses = beyond.passes

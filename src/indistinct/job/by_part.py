@@ -17,7 +17,7 @@ import numpy as np
 from indistinct.algorithms.base import Progress
 from indistinct.algorithms.partition.by_passes import Judge
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn
-from indistinct.algorithms.partition.recode_part import PartPlan, PartSummary, apply_part, publish_part
+from indistinct.algorithms.partition.recode_part import PartPlan, PartSummary, apply_part, boxes_of, publish_part
 from indistinct.algorithms.within_levels import ColumnWithin, bounded_columns
 from indistinct.engines.base import Engine, Sink
 from indistinct.engines.part_rows import Finish, Parting
@@ -64,15 +64,29 @@ def check_by_part(job: Job, plan: CutTable) -> None:
             f"a class of {largest:,} rows that cannot be cut",
             hint="allow more `memory`, or give a quasi-identifier that tells these rows apart",
         )
-    refused = _refused(job, plan.judge.model)
-    if plan.mondrian.extent == "region":
-        refused["extent=region"] = "a region ends before the next value behind its cut, which may lie in any part"
-    for what, reason in refused.items():
+    for what, reason in {**_refused(job, plan.judge.model), **_refused_regions(job, plan)}.items():
         raise _beyond_memory(
             plan,
             f"{what}: {reason}",
             hint=f"leave out {what}, ask for larger classes (k), or allow more `memory`",
         )
+
+
+def _refused_regions(job: Job, plan: CutTable) -> dict[str, str]:
+    """Return what regions cannot have part by part, with the reason."""
+    if plan.mondrian.extent != "region":
+        return {}
+    refused = {
+        f"extent=region, as not all values of column {column.quasi.name!r} fit": (
+            "a region ends before the next value behind its cut, which may lie in any part"
+        )
+        for column in plan.columns
+        if not column.has_domain
+    }
+    if job.destination.save_recoding is not None:
+        between = "regions take new values between known ones, and rows find their part by known values alone"
+        refused["extent=region and save_recoding"] = between
+    return refused
 
 
 def _beyond_memory(plan: CutTable, what: str, *, hint: str) -> OutOfMemoryError:
@@ -170,6 +184,8 @@ def publish_by_part(
 ) -> Release:
     """Return the verified release of a table that was cut into parts, written where the job says."""
     keeps_cuts = job.destination.save_recoding is not None
+    leaves = plan.top.leaves()
+    tree = plan.top.keyed(leaves)
     finish = PartPlan(
         plan.columns,
         plan.keys,
@@ -179,9 +195,8 @@ def publish_by_part(
         job.schema,
         tuple(source.columns),
         keeps_cuts=keeps_cuts,
+        boxes=boxes_of(tree, plan.columns) if plan.style.extent == "region" else None,
     )
-    leaves = plan.top.leaves()
-    tree = plan.top.keyed(leaves)
     sizes = np.array([plan.top.rows[leaf] for leaf in leaves])
     recoding = replace(recoding, quasi=tuple(map(_stored_column, plan.columns)), top=tree, style=plan.style)
     recoding = replace(recoding, parts=len(leaves), levels=job.levels)

@@ -32,7 +32,7 @@ MODEL = f"{OWN}published_table"
 # How often a value occurs in a class, that value, its rank, its share above the table's, and the rows of the class.
 ROWS, VALUE, PLACE, ABOVE, SIZE = (OWN + word for word in ("rows", "value", "place", "above", "size"))
 # What verification lets pass, because rounding alone may make it.
-NOISE = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ def _entropy(model: EntropyLDiversity, quasi: list[str]) -> str | NoTest:
         return NoTest("its entropy is corrected by a function that databases do not have")
     size, number = f"CAST(SUM({ROWS}) AS DOUBLE)", f"CAST({ROWS} AS DOUBLE)"
     entropy = f"LN({size}) - SUM({number} * LN({number})) / {size}"
-    return _grouped(quasi, model.sensitive, f"EXP({entropy}) < {model.l * (1 - NOISE)!r}")
+    return _grouped(quasi, model.sensitive, f"EXP({entropy}) < {model.l * (1 - ROUNDING_TOLERANCE)!r}")
 
 
 def _recursive(model: RecursiveLDiversity, quasi: list[str]) -> str:
@@ -195,7 +195,7 @@ def _closeness(model: TCloseness, quasi: list[str]) -> str | NoTest:
     own, whole = total(f"PARTITION BY {names}"), f"{total(f'PARTITION BY {VALUE}')} / {total('')}"
     share = f"CAST({ROWS} AS DOUBLE) / {own} - {whole}"
     excess = f"excess AS (SELECT {names}, {ROWS}, {share} AS {ABOVE} FROM counted)"  # noqa: S608
-    having = f"SUM(CASE WHEN {ABOVE} > 0 THEN {ABOVE} ELSE 0 END) > {model.t + NOISE!r}"
+    having = f"SUM(CASE WHEN {ABOVE} > 0 THEN {ABOVE} ELSE 0 END) > {model.t + ROUNDING_TOLERANCE!r}"
     return _grouped(quasi, model.sensitive, having, more=excess, source="excess")
 
 

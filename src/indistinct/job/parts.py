@@ -1,6 +1,6 @@
 """The search for a recoding where the cells of a table do not fit in memory: strict Mondrian, round by round over rows.
 
-What comes of it is what counting and searching in memory give: a recoding, and what was counted, with one cell for
+The result is that of counting and searching in memory: a recoding, and what was counted, with one cell for
 every class in place of those of the table.
 """
 
@@ -201,7 +201,10 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
         "relaxed=true": (mondrian.relaxed, "it deals rows with equal values to several classes"),
         "missing=pattern": (mondrian.missing == "pattern", "it searches the rows of each pattern on their own"),
         f"numeric={mondrian.numeric}": (mondrian.numeric.has_means, "a mean needs every value of a class"),
-        "extent=region and most levels": (mondrian.extent == "region" and search.levels.has_most, ""),
+        "extent=region and most levels": (
+            mondrian.extent == "region" and search.levels.has_most,
+            "a region may reach over top nodes without rows, which have no common label",
+        ),
         f"choose={mondrian.choose} and most levels": (mondrian.weighs_cuts and search.levels.has_most, by_top),
         "people (role person)": (
             any(PERSON in key for key in request.keys),
@@ -216,7 +219,7 @@ def _required(beyond: BeyondMemory, request: Request, search: Search) -> tuple[T
     for what, (is_asked, reason) in refused.items():
         if is_asked:
             raise beyond.error(
-                f"; mondrian could go over the rows round by round, but not with {what}{reason and f': {reason}'}",
+                f"; mondrian could go over the rows round by round, but not with {what}: {reason}",
                 hint=f"leave out {what}; or round these columns, leave them out, or allow more `memory`",
             )
     passes: TablePasses = beyond.passes

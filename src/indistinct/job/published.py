@@ -24,7 +24,7 @@ from indistinct.tables.value import Reading
 def published(
     release: Any, schema: Schema | None = None, *, policy: Policy | str | Path | None = None, **known: Unpack[Knowledge]
 ) -> Published:
-    """Describe a release: the published table, and what is known of how it was made.
+    """Describe a release: the published table, and the known facts about how it was made.
 
     Verbs that judge a release (`verify`, `assess`, `attack`, `measure`, `query`, `report` …) take the result.
 

@@ -104,7 +104,7 @@ def anonymize(
     previous
         Recoding of an earlier release about the same people, or its path.
     previous_input
-        Table that the earlier release was made from; it goes with `previous`.
+        Table that the earlier release was made from; it is used together with `previous`.
     ledger
         Private file with all releases about the same people. The release is compared with all of them, then added.
     accept_overlap

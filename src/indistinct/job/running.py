@@ -25,7 +25,6 @@ from indistinct.job.sampling import check_share, require_enough
 from indistinct.machine.randomness import Secret
 from indistinct.machine.stages import enter
 from indistinct.models import Model
-from indistinct.recoding.assign import keys_of
 from indistinct.recoding.columns import QuasiColumn
 from indistinct.recoding.kinds import ByPart, Recoding, with_hierarchies
 from indistinct.recoding.outputs import check_range_form
@@ -62,7 +61,7 @@ COUNTERS = ("checks", "scans", "rollups", "merges")
 def run_job(job: Job) -> Release:
     """Return the release of a job, verified on the published rows.
 
-    Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not keep its promise.
+    Raises `InfeasibleError` if there is none, and `VerificationError` where a recoding does not satisfy its guarantee.
     """
     began = time.perf_counter()
     job = replace(job, pseudonyms=check_pseudonyms(job.pseudonyms, job.schema))
@@ -393,7 +392,7 @@ def _fit(opened: _OpenJob, recoding: Recoding, secret: Secret, *, withheld: int)
     suppression limit.
     """
     job, engine, others = opened.job, opened.engine, opened.population
-    keys = tuple(dict.fromkeys([*keys_of(recoding), *opened.model.table_keys]))
+    keys = tuple(dict.fromkeys([*recoding.counted_keys, *opened.model.table_keys]))
     sensitive = {name: hierarchy for name, hierarchy in opened.hierarchies.items() if (name,) in keys}
     fitted = fit(engine, opened.source, recoding, keys=keys, hierarchies=sensitive)
     model = opened.model.sampled(fitted.members)

@@ -4,7 +4,7 @@ Offsets of events from a person's anchor, their labels, and labels that reveal t
 
 An offset is counted in days, weeks or months from the anchor, and published as one of cells of equal width, as a top
 code for all later rows of a class, as a bottom code, or not at all. With data until W₂ an offset of o days shows that
-the anchor is at most W₂ - o: an attacker who knows the anchor excludes everyone whose offset does not fit it. So each
+the anchor is at most W₂ - o: an attacker who knows the anchor excludes all people whose offset does not fit it. So each
 published offset must be possible for every anchor, birth and death that the labels of a class allow.
 """
 

@@ -268,7 +268,7 @@ def _with_another_token(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Values:
-    """Compressed sparse rows: the values of person p are `values[starts[p]:starts[p + 1]]`."""
+    """The sensitive values of people as compressed sparse rows; person p has `values[starts[p]:starts[p + 1]]`."""
 
     starts: Codes
     values: Codes

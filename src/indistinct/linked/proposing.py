@@ -27,7 +27,7 @@ from indistinct.tables.several import ARROW, DELIMITED, HIDDEN, LABELLED, PARQUE
 
 STARTING_K = 5
 """The k of a first policy."""
-SUPPRESSED = 0.02
+DEFAULT_SUPPRESSION = 0.02
 """The share of people that a first policy lets a search suppress."""
 MAX_SHARE_OF_STRANGERS = 0.1
 """Share of the distinct values of a person ID that may be absent from the people table; opening then says so."""
@@ -83,7 +83,7 @@ def propose_linked(files: Mapping[str, Path], *, people: str | None = None) -> L
         tuple(in_order[name] for name in tables if name in persons),
         LinkedAnonymity(min(STARTING_K, tables[people].rows)),
         time,
-        suppression=Budget(SUPPRESSED),
+        suppression=Budget(DEFAULT_SUPPRESSION),
         base=files[people].parent,
     )
     linked = {name: inspections[name] for name in tables if name in persons}

@@ -71,7 +71,7 @@ class LinkedRelease:
     tables
         The published tables by name, as Arrow tables.
     certificate
-        What was promised, and what was counted on the published tables.
+        The guarantee, and the counts on the published tables.
     folder
         Where its files lie; None for a release in memory.
     """

@@ -1,6 +1,6 @@
-"""Event rows of published people in runs of whole classes, of which one at a time is in memory.
+"""Event rows of published people in runs of whole classes; one run at a time is in memory.
 
-The guarantee speaks of one class at a time. So what is published of a class, and whether it holds, follows from the
+The guarantee is about one class at a time. So what is published of a class, and whether it holds, follows from the
 class's own rows, and tables on disk are searched, published and verified run by run.
 """
 

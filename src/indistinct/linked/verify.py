@@ -28,7 +28,7 @@ from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.tables.dictionaries import share_dictionary
 
 MEMORY = 1 << 32
-"""Bytes that rows may take while they are judged, about, if nothing else is said."""
+"""Approximate default memory for the rows being judged, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)

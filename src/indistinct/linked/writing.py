@@ -45,7 +45,7 @@ def linked_policy_to_toml(policy: LinkedPolicy, *, heading: str = "") -> str:
 
 
 def _keys_of_table(table: LinkedTable) -> dict[str, Any]:
-    """Return the keys of a table besides its columns."""
+    """Return the keys of a table, without its columns."""
     path = Path(f"{table.name}.csv") if table.path is None else table.path
     return {
         "path": path.as_posix(),

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -25,6 +26,8 @@ class _Required:
 
 REQUIRED: Any = _Required()
 """The default of a field that must be given, although a field before it has a default."""
+MODULES = re.compile(r"\b(?:[a-z_]\w*\.)+(?=[A-Z])")
+"""The module in front of the name of a class."""
 WORDS = {str: "text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
 
 
@@ -40,17 +43,42 @@ def with_checked_arguments(function: Function) -> Function:
     """
     signature = inspect.signature(function)
     parameters = [
-        each.replace(annotation=inspect.Parameter.empty) if each.kind is each.VAR_KEYWORD else each
+        each.replace(annotation=each.empty if each.kind is each.VAR_KEYWORD else _ShortAnnotation.of(each.annotation))
         for each in signature.parameters.values()
     ]
+    returned = _ShortAnnotation.of(signature.return_annotation)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
         _check(function, signature, _bind(function, signature, arguments, named))
         return function(*arguments, **named)
 
-    checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined] # for help() and editors
+    # For help() and editors.
+    checked.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=returned
+    )
     return checked  # type: ignore[return-value]
+
+
+class _ShortAnnotation:
+    """An annotation that `help` shows without modules: `Hierarchy` in place of `indistinct.hierarchy.value.Hierarchy`.
+
+    >>> _ShortAnnotation.of(Mapping[str, Real] | None)
+    Mapping[str, Real] | None
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    @classmethod
+    def of(cls, annotation: Any) -> Any:
+        """Shorten an annotation; a parameter without one stays without."""
+        if annotation is inspect.Parameter.empty:
+            return annotation
+        return cls(MODULES.sub("", inspect.formatannotation(annotation)))
 
 
 class _NamesArguments(ABCMeta):

@@ -99,7 +99,7 @@ def draw_next(size: int, *, left: int, wanted: int) -> Mask:
 
     All sets are equally likely.
 
-    The operating system draws, because a sample that can be reproduced does not protect anyone.
+    The operating system draws, because a sample that can be reproduced does not protect the people.
     """
     drawn = np.zeros(size, dtype=bool)
     for first in range(0, size, ROWS_DRAWN_TOGETHER):

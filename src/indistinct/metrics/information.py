@@ -71,7 +71,7 @@ class AverageClassSize(SizeMetric):
 
     (released rows / classes) / k, LeFevre et al. (2006). Suppressed rows are not counted, so read it together with
     their number. A release that suppresses every row has no class and gets infinity; an empty table gets 0. Without `k`
-    the unit is the k that the release promised, and 1 where it is unknown.
+    the unit is the k that the release guarantees, and 1 where it is unknown.
     """
 
     name: ClassVar[str] = "average-class-size"

@@ -24,7 +24,7 @@ NO, YES, UNDECIDED = 0, 1, -2
 # The columns of `CompiledTest.tests`.
 KIND, FIRST, LAST, LEAST, TOP, BOTTOM, TABLE, NODES, HEIGHT = range(9)
 # Models allow for rounding of 1e-9; a number that is nearer to the limit than this is undecided.
-DOUBT = 1e-10
+UNDECIDED_DISTANCE = 1e-10
 
 
 @inner
@@ -90,7 +90,7 @@ def passes(test, scratch, side, seen, size, which):
         value = hierarchical_distance(test, scratch, side, seen, size, which)
     else:
         return UNDECIDED
-    if abs(value - limit) <= DOUBT * max(abs(limit), 1.0):
+    if abs(value - limit) <= UNDECIDED_DISTANCE * max(abs(limit), 1.0):
         return UNDECIDED
     return YES if value <= limit else NO
 
@@ -190,7 +190,7 @@ def ordered_distance(test, scratch, side, seen, size, which):
     values = last - first
     if values <= 16 * seen + 64:
         area, running, row = 0.0, np.int64(0), 1 / size
-        enough = (test.limits[which] + 2 * DOUBT) * (values - 1)  # beyond this the answer cannot change
+        enough = (test.limits[which] + 2 * UNDECIDED_DISTANCE) * (values - 1)  # beyond this the answer cannot change
         # Invariant: `running` are the rows of the class up to this value; the table has their expected share.
         for code in range(first, last):
             running += scratch.tally[side, code]

@@ -9,9 +9,9 @@ from indistinct.machine.arrays import Array, Codes, Counts, Floats
 
 _INT64_LIMIT = 2**63
 # Bounds are lowered by this much, relatively and in rows, so that rounding never makes one too high.
-_ROUNDING = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 # Newton steps towards the rows that can remain of a class; each gives a bound, and more are hardly sharper.
-_STEPS = 4
+_NEWTON_STEPS = 4
 
 
 def per_class(reduction: np.ufunc, values: Array, *, indptr: Codes) -> Array:
@@ -50,15 +50,15 @@ def rows_above(histogram: Histogram, sizes: Counts, *, shares: Floats, slack: fl
     for which f(m) ≤ 0.
     """
     owners, remain = histogram.owners(), sizes.astype(np.float64)
-    for _ in range(_STEPS):
+    for _ in range(_NEWTON_STEPS):
         excess = histogram.counts - shares * remain[owners]
         above = excess > 0
         value = per_class(np.add, np.where(above, excess, 0.0), indptr=histogram.indptr) - sizes + (1 - slack) * remain
         slope = 1 - slack - per_class(np.add, np.where(above, shares, 0.0), indptr=histogram.indptr)
-        remain -= np.divide(value, slope, where=(value > 0) & (slope > _ROUNDING), out=np.zeros(len(sizes)))
+        remain -= np.divide(value, slope, where=(value > 0) & (slope > _ROUNDING_TOLERANCE), out=np.zeros(len(sizes)))
     return whole_rows(sizes - remain, most=sizes)
 
 
 def whole_rows(amounts: Floats, *, most: Counts) -> Counts:
     """Round amounts of rows up to whole rows, rounding errors aside, and at most to `most`."""
-    return np.ceil(amounts * (1 - _ROUNDING) - _ROUNDING).astype(np.int64).clip(0, most)
+    return np.ceil(amounts * (1 - _ROUNDING_TOLERANCE) - _ROUNDING_TOLERANCE).astype(np.int64).clip(0, most)

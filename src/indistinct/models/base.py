@@ -235,7 +235,7 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
         """Return tests that a class passes exactly if it satisfies the model, None if there are no such tests.
 
-        `classes` are the cells of which searched classes are made. Searches run these tests in compiled code, and
+        `classes` are the cells that make up searched classes. Searches run these tests in compiled code, and
         otherwise call `violations`. A subclass has none unless it declares its own.
         """
         return None

@@ -15,7 +15,7 @@ from indistinct.models.base import LEARNED, ModelTraits, ModelWords, SensitiveMo
 from indistinct.parameters import Number, Parameter
 
 # A ratio this near its bound may be equal to it, which is not allowed.
-_NOISE = 1e-12
+_ROUNDING_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class DeltaDisclosure(SensitiveModel):
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes in which a value is too frequent or too rare."""
-        return np.asarray((classes.sizes > 0) & (self._largest(classes) >= self.delta - _NOISE))
+        return np.asarray((classes.sizes > 0) & (self._largest(classes) >= self.delta - _ROUNDING_TOLERANCE))
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:
         """Return the largest |log2(q/p)| as `delta`; nothing where there are no rows.

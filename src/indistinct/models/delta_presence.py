@@ -21,7 +21,7 @@ class DeltaPresence(Model):
     """Of the people of the population who match a class, a share from `low` to `high` is in the table.
 
     (Nergiz, Atzori and Clifton 2007.) It needs a population table that contains the people of the release. With
-    `absent` every class of the population is judged, also those of whom no person is in the table: their share is 0, so
+    `absent` every class of the population is judged, also those without a person in the table: their share is 0, so
     that `low` above 0 asks for a person in each of them, and no person may be suppressed. Without it only classes of
     the release are judged, which is weaker. Shares are compared without rounding.
 

@@ -15,7 +15,7 @@ from indistinct.models.base import ENTROPY, LEARNED, HistogramTest, ModelTraits,
 from indistinct.parameters import Number, Parameter
 
 # Rounding in a sum of logarithms must not refuse a uniform class; no real difference is this small.
-_NOISE = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 # Logarithms of counts below this are looked up.
 _SMALL_COUNTS = 4096
 
@@ -82,7 +82,7 @@ class EntropyLDiversity(SensitiveModel):
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes whose entropy is below log `l`."""
-        return np.asarray((classes.sizes > 0) & (self._diversity(classes) < self.l * (1 - _NOISE)))
+        return np.asarray((classes.sizes > 0) & (self._diversity(classes) < self.l * (1 - _ROUNDING_TOLERANCE)))
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...] | None:
         """Return the test of the entropy, with the product of each small count and its logarithm."""
@@ -90,7 +90,7 @@ class EntropyLDiversity(SensitiveModel):
             return None
         counts = np.arange(_SMALL_COUNTS)
         products = counts * np.log(np.maximum(counts, 1))
-        limit = self.l * (1 - _NOISE)
+        limit = self.l * (1 - _ROUNDING_TOLERANCE)
         return (HistogramTest(ENTROPY, self.keys[0], least=_SMALL_COUNTS, limit=limit, table=products),)
 
     def achieved(self, classes: Classes) -> Mapping[str, float]:

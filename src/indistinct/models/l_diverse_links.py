@@ -29,7 +29,7 @@ class LDiverseLinks(Model):
 
     In a release in buckets, p(t, s) is the probability that a person with the known values t has the sensitive value s,
     given the buckets that match t. In a release in classes it is the share of s in the class of t. Without `sensitive`
-    it speaks of every sensitive column, each on its own. l = 1 guarantees nothing.
+    it is about every sensitive column on its own. l = 1 guarantees nothing.
 
     Raises
     ------

@@ -73,10 +73,12 @@ class LinkProbabilities:
 def link(
     entries: Sequence[Slice], tuples: Codes, *, home: int, name: str | None = None, shared: int = 0
 ) -> LinkProbabilities:
-    """Return the largest p(t, s) of every tuple, given as codes of its known part in each slice (-1: nowhere).
+    """Return the largest p(t, s) of each tuple: the probability that an attacker links it to one sensitive value.
 
-    Without a `name` all rows have the same sensitive value. The last `shared` of the slices are what two of the others
-    have in common.
+    `entries` are the slices of a release, and `home` is the index of the one with the sensitive column `name`; without
+    a name all rows count as having one and the same value. `tuples` has a row per tuple and a column per
+    slice: the code of the part that the attacker knows, -1 if no bucket shows it. The last `shared` slices are not
+    published: they have the attributes that two of the others share.
     """
     pairs, offsets, own_slices = [], [0], len(entries) - shared
     for index, each in enumerate(entries):

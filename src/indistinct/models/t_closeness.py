@@ -18,7 +18,7 @@ from indistinct.parameters import Number, Parameter
 Distance = Literal["equal", "ordered", "hierarchical"]
 
 # Rounding must not refuse a class that lies exactly on t; no real difference is this small.
-_NOISE = 1e-9
+_ROUNDING_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class TCloseness(SensitiveModel):
     """The sensitive column of every class is within `t` of the whole original table's (Li et al. 2007).
 
     The distance is the earth mover's; like `t` it is in [0, 1]. To move a row from one value to another
-    costs: `equal`, always 1; `ordered`, the places between them in canonical order, missing first,
-    relative to the most there can be; `hierarchical`, the height of their lowest common ancestor relative
-    to the hierarchy's. A class is accepted up to t + 1e-9, which absorbs rounding and nothing else.
+    costs: `equal`, always 1; `ordered`, the number of values between them in ascending order, missing first,
+    divided by the largest such number; `hierarchical`, the height of their lowest common ancestor divided by
+    that of the hierarchy. A class is accepted up to t + 1e-9, which absorbs rounding and nothing else.
 
     Raises
     ------
@@ -81,11 +81,11 @@ class TCloseness(SensitiveModel):
 
     def violations(self, classes: Classes) -> Mask:
         """Return a mask of the classes that are farther than `t` from the whole table."""
-        return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _NOISE))
+        return np.asarray((classes.sizes > 0) & (self._distances(classes) > self.t + _ROUNDING_TOLERANCE))
 
     def histogram_tests(self, classes: Classes) -> tuple[HistogramTest, ...]:
         """Return the test of the distance; none where every distance is 0."""
-        histogram, limit = self.histogram(classes), self.t + _NOISE
+        histogram, limit = self.histogram(classes), self.t + _ROUNDING_TOLERANCE
         shares = _shares(histogram.reference)
         match self.distance:
             case "equal":
@@ -120,12 +120,12 @@ class TCloseness(SensitiveModel):
         are equally far apart more is known: each row that goes takes at most 1 from the excess of the rest's counts
         over the table's shares, and of m rows that remain the excess is at most t·m.
         """
-        t, sizes = self.t + 2 * _NOISE, classes.sizes
+        t, sizes = self.t + 2 * _ROUNDING_TOLERANCE, classes.sizes
         if self.distance == "equal":
             histogram = self.histogram(classes)
             gone = rows_above(histogram, sizes, shares=_shares(histogram.reference)[histogram.codes], slack=t)
         else:
-            excess = np.maximum(self._distances(classes) - t, 0.0) / max(1 - t, _NOISE)
+            excess = np.maximum(self._distances(classes) - t, 0.0) / max(1 - t, _ROUNDING_TOLERANCE)
             gone = whole_rows(sizes * excess, most=sizes)
         return self._all_or_enough(classes, gone)
 

@@ -15,7 +15,7 @@ from indistinct.frequencies.encode import group_rows, pack
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.slices import joins_of, share_attributes
 from indistinct.frequencies.structure import Buckets
-from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet, Key
+from indistinct.frequencies.value import Classes, ClassLabels, FrequencySet
 from indistinct.machine.arrays import Codes, Mask, starts_of
 from indistinct.machine.ordering import distinct_with_places
 from indistinct.recoding.kinds import ByBucket, ByCell, ByColumn, ByPart, ByRegion, ByRow, Recoding
@@ -32,13 +32,12 @@ from indistinct.recoding.outputs import (
 from indistinct.recoding.range_columns import with_range_columns
 from indistinct.recoding.validation import check_recoding
 from indistinct.schema import BUCKET, COUNT, Schema
-from indistinct.tables.domain import Domain
 
 
 def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | None = None) -> Assignment:
     """Assign cells to the classes of a recoding; the codes of both are those of the recoding's domains.
 
-    Raises `UnseenValueError` for a vector that the recoding does not speak of; no raw value is ever passed through.
+    Raises `UnseenValueError` for a vector that the recoding does not cover; no raw value is ever passed through.
     `without` marks cells that are suppressed, whatever the recoding says of them.
     """
     check_recoding(recoding)
@@ -55,6 +54,9 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | Non
             assignment = _by_row(frequencies, recoding)
         case ByBucket():
             assignment = _by_bucket(frequencies, recoding)
+            generalized = [_of_slice(assignment.frequencies, part) for part in recoding.generalized]
+            layout = bucket_layout(assignment, recoding, generalized)
+            return replace(assignment, domains=recoding.recoded_domains, layout=layout)
         case ByPart():
             raise InputError(
                 "this recoding is applied part by part, by the engine duckdb to a file",
@@ -62,37 +64,14 @@ def assign(frequencies: FrequencySet, recoding: Recoding, *, without: Mask | Non
             )
         case _:
             assert_never(recoding)  # type: ignore[arg-type]
-    return replace(assignment, domains=domains_of(recoding), layout=_layout(assignment, recoding))
+    layout = class_layout(assignment, recoding.schema)
+    return replace(assignment, domains=recoding.recoded_domains, layout=layout)
 
 
-def _layout(assignment: Assignment, recoding: Recoding) -> Layout:
-    """Return the layout of the published tables: classes, or buckets with their slices."""
-    if not isinstance(recoding, ByBucket):
-        return class_layout(assignment, recoding.schema)
-    generalized = []
-    for part in recoding.generalized:
-        projected, cells = project(assignment.frequencies, part.names)
-        generalized.append((assign(projected, part), cells))
-    return bucket_layout(assignment, recoding, generalized)
-
-
-def domains_of(recoding: Recoding) -> tuple[Domain, ...]:
-    """Return the domains of a recoding's columns."""
-    if isinstance(recoding, ByBucket):
-        return recoding.domains
-    return tuple(c.domain for c in (recoding.quasi if isinstance(recoding, ByPart) else recoding.columns))
-
-
-def needs_joint(recoding: Recoding) -> bool:
-    """Return whether a recoding assigns rows by sensitive values, which must then be counted within each cell."""
-    return isinstance(recoding, ByRow | ByBucket) and recoding.joint is not None
-
-
-def keys_of(recoding: Recoding) -> tuple[Key, ...]:
-    """Return the keys that must be counted together with the cells of a stored recoding."""
-    if isinstance(recoding, ByBucket) and recoding.schema is not None:
-        return tuple((name,) for name in recoding.schema.sensitive)
-    return ()
+def _of_slice(frequencies: FrequencySet, recoding: Recoding) -> tuple[Assignment, Codes]:
+    """Return where the recoding of a slice sends its cells, and the place of each cell of the table among them."""
+    projected, cells = project(frequencies, recoding.names)
+    return assign(projected, recoding), cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,7 +295,7 @@ def bucket_layout(
 ) -> Layout:
     """Return the table or tables of a recoding into buckets, by what it publishes of a bucket.
 
-    `generalized` has, for each recoding of a slice, its classes and where each cell stands among its own cells.
+    `generalized` has, for each recoding of a slice, its classes and the index of each cell among its own cells.
     """
     schema = recoding.schema or Schema(quasi=recoding.names)
     structure = Buckets(

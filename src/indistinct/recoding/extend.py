@@ -24,7 +24,7 @@ from indistinct.tables.domain import Domain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Extended:
-    """A recoding that speaks of more values than the one that was stored, and publishes the same for all of those.
+    """A recoding with more values than the stored one, which publishes the same for all known values.
 
     `unseen` marks the values that the stored one does not know, by column. What is not covered `assign` tells.
     """

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from indistinct.frequencies.passes import KeyTree
 from indistinct.frequencies.structure import Form
+from indistinct.frequencies.value import Key
 from indistinct.hierarchy.builders import Suppression
 from indistinct.hierarchy.explicit import declared_order
 from indistinct.hierarchy.value import Hierarchy
@@ -111,11 +112,14 @@ class Cuts:
         starts, members = self.members or (np.zeros(1), np.zeros(0))
         return starts.astype(np.int64), members.astype(np.int32)
 
-    def bounds(self, sizes: tuple[int, ...]) -> tuple[Codes, Codes]:
-        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none."""
+    def bounds(self, sizes: tuple[int, ...], box: tuple[Codes, Codes] | None = None) -> tuple[Codes, Codes]:
+        """Return the lowest and highest rank of every class's region; a tree that is cut at sets has none.
+
+        `box` has the lowest and highest ranks of the part that the tree cuts, None where it cuts the whole table.
+        """
         low = np.zeros((self.classes, len(sizes)), dtype=np.int32)
         high = np.zeros((self.classes, len(sizes)), dtype=np.int32)
-        high[0] = np.array(sizes) - 1
+        low[0], high[0] = (0, np.array(sizes) - 1) if box is None else box
         _kernels.region_bounds(self.axis, self.cut, self.left, self.right, low, high)
         return low, high
 
@@ -197,9 +201,28 @@ class Recoding(ABC):
         return ()
 
     @property
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains in whose codes it is written."""
+        return tuple(column.domain for column in self.columns)
+
+    @property
     def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.columns)
+        """Return the columns that it recodes: the quasi-identifiers."""
+        return tuple(domain.column for domain in self.recoded_domains)
+
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether rows of a cell part by their sensitive values, which must be counted inside each cell."""
+        return False
+
+    @property
+    def counted_keys(self) -> tuple[Key, ...]:
+        """Return the keys that must be counted together with its cells, whatever the model."""
+        return ()
+
+    def recoded_roles(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns that it must recode, by their roles."""
+        return tuple(schema.quasi)
 
     @property
     def node(self) -> Mapping[str, int] | None:
@@ -262,7 +285,7 @@ class ByRow(Recoding):
     """Rows of equal vectors may part: piece `i` sends `counts[i]` rows of cell `cells[i]` to class `class_ids[i]`.
 
     Pieces ascend by cell. `joint` (or None) is the code of the sensitive values that a piece's rows have. Such a
-    recoding speaks of the rows of one table and fits no other.
+    recoding is about the rows of one table and fits no other.
     """
 
     vectors: Codes
@@ -277,6 +300,11 @@ class ByRow(Recoding):
         """Return False."""
         return False
 
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether pieces have sensitive values."""
+        return self.joint is not None
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByBucket(Recoding):
@@ -287,7 +315,7 @@ class ByBucket(Recoding):
     each slice is permuted on its own. `generalized` recodes the attributes of some slices first, by class of the slice.
     `form` says what is published: one table with a bucket column (sliced), a further table of the sensitive values
     (tables), or every value as the multiset of its bucket (multiset). No sensitive value has a probability above 1 /
-    `l`, and a bucket has at least `size` rows. Such a recoding speaks of the rows of one table and fits no other.
+    `l`, and a bucket has at least `size` rows. Such a recoding is about the rows of one table and fits no other.
     """
 
     domains: tuple[Domain, ...]
@@ -313,9 +341,23 @@ class ByBucket(Recoding):
         return self.generalized
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the attributes that are not sensitive."""
-        return tuple(domain.column for domain in self.domains)
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the attributes that are not sensitive."""
+        return self.domains
+
+    @property
+    def splits_by_sensitive(self) -> bool:
+        """Return whether pieces have sensitive values."""
+        return self.joint is not None
+
+    @property
+    def counted_keys(self) -> tuple[Key, ...]:
+        """Return the sensitive attributes, whose links to others it breaks."""
+        return () if self.schema is None else tuple((name,) for name in self.schema.sensitive)
+
+    def recoded_roles(self, schema: Schema) -> tuple[str, ...]:
+        """Return all attributes that are not sensitive."""
+        return (*schema.quasi, *schema.insensitive)
 
 
 def with_hierarchies(recoding: Recoding, hierarchies: Mapping[str, Hierarchy]) -> Recoding:
@@ -458,9 +500,9 @@ class ByPart(Recoding):
     store: PartStore | None = field(default=None, compare=False)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the quasi-identifiers."""
-        return tuple(column.domain.column for column in self.quasi)
+    def recoded_domains(self) -> tuple[Domain, ...]:
+        """Return the domains of the quasi-identifiers."""
+        return tuple(column.domain for column in self.quasi)
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:

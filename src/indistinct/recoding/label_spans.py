@@ -1,6 +1,6 @@
 """What a published label says of a line, read without the original: the ends of a range, a number, a date or a star.
 
-Everybody who reads labels takes them apart by `labels`, and finds their ends here.
+All readers of labels split them by `labels`, and find their ends here.
 """
 
 import math
@@ -190,7 +190,7 @@ def last_inside(span: LabelSpan, kind: pa.DataType) -> End | float | None:
         return high - Decimal(1).scaleb(-kind.scale)
     if kind == pa.float64():
         return math.nextafter(float(high), -math.inf)
-    narrow = kind.to_pandas_dtype()  # a label spells a float with as many digits as tell it from others of its type
+    narrow = kind.to_pandas_dtype()  # a label has as many digits of a float as distinguish it within its type
     return Decimal(str(np.nextafter(narrow(float(high)), narrow(-math.inf))))
 
 

@@ -115,12 +115,27 @@ class OutputTable:
         """Return the columns of all slices."""
         return tuple(output for outputs in self.slices for output in outputs)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the column with the number of each row's class, as far as there is one."""
+        return () if self.bucket is None else (self.bucket,)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return all columns of the table, in their order."""
+        return (*self.numbers, *(output.name for output in self.outputs), *([self.count] if self.count else []))
+
+    @property
+    def needs_whole_classes(self) -> bool:
+        """Return whether all rows of a class must be written together: slices are permuted, or classes numbered."""
+        return len(self.slices) > 1 or bool(self.numbers)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """The tables of a release by name, and the roles of the columns of the first.
 
-    `in_source_order` says that columns stand where they stood in the original. `structure` says whether links between
+    `in_source_order` says that columns have the order of the original. `structure` says whether links between
     columns are broken inside buckets.
     """
 

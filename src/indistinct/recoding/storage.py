@@ -173,6 +173,11 @@ def _bytes_of(path: Path) -> bytes:
     """Read an ordinary file; raise `InputError` if it cannot be read."""
     try:
         return read_ordinary(path)
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no recoding {path}",
+            hint="check the path; `anonymize` with --save-recoding (write_recoding in Python) writes one",
+        ) from None
     except OSError as error:
         raise InputError(
             f"cannot read the recoding {path}: {error.strerror or 'unreadable'}",

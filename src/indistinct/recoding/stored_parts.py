@@ -1,7 +1,7 @@
 """A recoding whose cuts are too many to be held: the upper ones lead to parts, and the cuts of each part lie on disk.
 
 The law of change is that of all recodings (`storage.py`). The second file has one record for each part, which is read
-when the part is recoded, and checked before anybody uses it.
+when the part is recoded, and checked before it is used.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def unreadable_part() -> InputError:
 class PartStore:
     """Parts on disk, one after another, as an Arrow file, which is closed when the last reference is gone.
 
-    Threads read from it in turn. `path` is where other processes can open it, None where it has no name.
+    Threads read from it one at a time. `path` is where other processes can open it, None where it has no name.
     """
 
     file: IO[bytes]

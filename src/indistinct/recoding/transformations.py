@@ -212,7 +212,7 @@ _READ: dict[str, Callable[[str], Any]] = {"round": float, "top": float, "bottom"
 
 PRESENT = "present"
 # Whole numbers beyond cannot be rounded up.
-LARGEST = 1 << 62
+MAX_ROUNDED_NUMBER = 1 << 62
 # What is no text, number or date, in words.
 OTHERS: Mapping[Callable[[pa.DataType], bool], str] = {
     pa.types.is_duration: "durations",
@@ -368,7 +368,11 @@ def _whole_numbers(name: str, column: pa.ChunkedArray, given: Transformation) ->
     except pa.ArrowInvalid:
         raise _too_large(name) from None
     if given.round is not None:
-        if len(numbers) and (numbers.max() > LARGEST or numbers.min() < -LARGEST or given.round > LARGEST):
+        if len(numbers) and (
+            numbers.max() > MAX_ROUNDED_NUMBER
+            or numbers.min() < -MAX_ROUNDED_NUMBER
+            or given.round > MAX_ROUNDED_NUMBER
+        ):
             raise _too_large(name)
         step = int(given.round)
         below, rest = np.divmod(numbers, step)

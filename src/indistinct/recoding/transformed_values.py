@@ -16,9 +16,9 @@ from indistinct.recoding.transformations import PRESENT, Transformation
 from indistinct.tables.domain import Kind, kind_of
 
 # Whole numbers beyond are compared one by one: products of them do not fit 64 bits.
-EXACT = 1 << 53
+MAX_EXACT_NUMBER = 1 << 53
 # Neighbours among floating-point numbers within which a multiple of a fraction, such as 0.1, may lie.
-NEIGHBOURS = 4
+MAX_FLOATS_APART = 4
 # Beyond these powers of ten there are no numbers in columns, and none is written out in digits.
 LARGEST_EXPONENT = 400
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -89,7 +89,7 @@ def _rounded_and_bounded(given: Transformation, values: pa.Array) -> Mask:
 
 def _is_small(values: pa.Array) -> bool:
     ends = pc.min_max(values).as_py().values()
-    return all(end is None or abs(end) <= EXACT for end in ends)
+    return all(end is None or abs(end) <= MAX_EXACT_NUMBER for end in ends)
 
 
 def _is_whole(given: Transformation) -> bool:
@@ -113,7 +113,7 @@ def _floats(given: Transformation, numbers: Codes) -> Mask:
         with np.errstate(over="ignore", invalid="ignore"):
             nearest = np.rint(wide * float(step.denominator) / float(step.numerator))
             away = np.abs(nearest * float(step.numerator) / float(step.denominator) - wide)
-            near = away <= NEIGHBOURS * np.spacing(np.abs(numbers)).astype(np.float64)
+            near = away <= MAX_FLOATS_APART * np.spacing(np.abs(numbers)).astype(np.float64)
         bounds = [each for each in (given.bottom, given.top) if each is not None]
         fits &= near | ~np.isfinite(wide) | np.isin(numbers, np.array(bounds, dtype=numbers.dtype))
     return fits

@@ -1,6 +1,6 @@
 """Whether a recoding is consistent: every array has the shape, the type and the range that its kind asks for.
 
-Recodings come from files that anybody may have written, and from Python. The loops that assign cells and move rows
+Recodings come from untrusted files, and from Python. The loops that assign cells and move rows
 trust their arrays, so that every recoding is checked first, in time that is linear in its size.
 """
 
@@ -87,8 +87,10 @@ def _check_roles(recoding: Recoding) -> None:
         known = () if schema is None else (*schema.sensitive, *schema.insensitive)
         _require(name in known, "transformations are of columns that are published and not recoded")
     if schema is not None:
-        recoded = (*schema.quasi, *(schema.insensitive if isinstance(recoding, ByBucket) else ()))
-        _require(Counter(recoded) == Counter(names), "the schema must name exactly the columns that are recoded")
+        _require(
+            Counter(recoding.recoded_roles(schema)) == Counter(names),
+            "the schema must name exactly the columns that are recoded",
+        )
 
 
 def _is_budget(given: float | str) -> bool:

@@ -27,7 +27,7 @@ class ModelVerdict:
     """What a model found: the guarantee as written on the command line, and what was achieved.
 
     `needs_original` says that the published table alone does not show it: a check needs the original too.
-    `larger_is_stronger` names the achieved values of which a larger one promises more; of others a smaller one does.
+    `larger_is_stronger` names the achieved values whose larger ones are stronger; of others smaller ones are.
     `compared_with_original` says that what was achieved is measured against the whole original.
     """
 
@@ -60,14 +60,15 @@ class OwnValues:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What a release and earlier ones tell together of everybody who is in any of them.
+    """What a release and earlier ones reveal together about the people who are in any of them.
 
     A person's history are the classes that the person is in, release by release, and none where the person is
     missing. `smallest_history` people share one in the worst case. `people_below` share theirs with fewer than was
-    promised to them in any release that they are in: `people_joined` of them are in this release alone, `people_left`
-    in earlier ones alone. `k` is the largest promise. `shared_people` are in this release and in an earlier one.
-    `people_before` were below what was promised before this release, which says nothing of them and is not refused for
-    them. Sizes are compared, values never: models of sensitive values are judged on the people of this release alone.
+    guaranteed to them in any release that they are in: `people_joined` of them are in this release alone, `people_left`
+    in earlier ones alone. `k` is the largest guarantee. `shared_people` are in this release and in an earlier one.
+    `people_before` were below the guarantee before this release, which reveals nothing about them and is not refused
+    for them. Sizes are compared, values never: models of sensitive values are judged on the people of this release
+    alone.
     """
 
     shared_people: int

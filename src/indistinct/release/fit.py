@@ -1,4 +1,4 @@
-"""Fitting a recoding to another table: what it covers, which classes keep the promise, and what would repair the rest.
+"""Fitting a recoding to another table: what it covers, which classes satisfy the model, and what would repair the rest.
 
 Nothing here publishes: the result is an assignment for the one pipeline, in which rows that cannot be published are
 suppressed, within a budget.
@@ -20,7 +20,7 @@ from indistinct.machine.arrays import Mask
 from indistinct.machine.ordering import distinct
 from indistinct.models.base import Model
 from indistinct.models.dropping import classes_to_drop
-from indistinct.recoding.assign import assign, domains_of, gaps_of, needs_joint
+from indistinct.recoding.assign import assign, gaps_of
 from indistinct.recoding.extend import Extended, as_stored, extend_recoding
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import Assignment
@@ -30,8 +30,8 @@ from indistinct.recoding.outputs import Assignment
 class Fit:
     """A table in the codes of a recoding that covers its values as far as it can, and what the recoding makes of it.
 
-    `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value of which no
-    published one is true, and `combinations` the rows whose values are known, but not in this combination. `values` are
+    `without` marks the cells that nothing covers. `uncovered` has, by column, the rows with a value that no
+    published one covers, and `combinations` the rows whose values are known, but not in this combination. `values` are
     those that are not covered. `fresh` has, by column, the rows with a value that is new and covered.
     """
 
@@ -88,7 +88,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repair:
-    """What a release needs so that its promise holds: classes to suppress, and how many rows or people lose by it.
+    """What a release needs to satisfy its model: classes to suppress, and how many rows or people lose by it.
 
     `assignment` is None where no class would be left.
     """
@@ -111,10 +111,10 @@ def fit(
 
     The recoding first covers what its hierarchies, ranges and regions cover of values that it does not know.
     """
-    domains = {domain.column: domain for domain in domains_of(recoding)}
+    domains = {domain.column: domain for domain in recoding.recoded_domains}
     person, columns = ((), ()) if recoding.schema is None else (recoding.schema.person, recoding.schema.published)
     request = Request(tuple(domains), keys, hierarchies or {}, domains=domains, person=person, to_publish=columns)
-    request = replace(request, joint=needs_joint(recoding))
+    request = replace(request, joint=recoding.splits_by_sensitive)
     larger = as_stored(recoding)
     try:
         counted = engine.count(source, request)
@@ -122,7 +122,7 @@ def fit(
         if not recoding.reusable:
             raise
         larger = extend_recoding(recoding, _own_domains(engine, source, tuple(domains)))
-        domains = {domain.column: domain for domain in domains_of(larger.recoding)}
+        domains = {domain.column: domain for domain in larger.recoding.recoded_domains}
         counted = engine.count(source, replace(request, domains=domains))
     try:
         fitted = Fit(counted, larger.recoding, assign(counted.frequencies, larger.recoding))
@@ -141,7 +141,7 @@ def _fresh(fitted: Fit, larger: Extended) -> dict[str, int]:
     """Return the rows, by column, with a value that the stored recoding does not know and that is covered."""
     cells, rows = fitted.counted.frequencies, {}
     covered = np.ones(len(cells), dtype=bool) if fitted.without is None else ~fitted.without
-    for index, domain in enumerate(domains_of(fitted.recoding)):
+    for index, domain in enumerate(fitted.recoding.recoded_domains):
         new = larger.unseen.get(domain.column)
         if new is not None and new.any():
             rows[domain.column] = int(cells.counts[covered & new[cells.vectors[:, index]]].sum())
@@ -159,7 +159,7 @@ def _with_gaps(counted: Counted, larger: Extended) -> Fit:
     cells, recoding = counted.frequencies, larger.recoding
     gaps, blamed = gaps_of(cells, recoding), np.zeros(len(cells), dtype=bool)
     uncovered, values = {}, []
-    for index, domain in enumerate(domains_of(recoding)):
+    for index, domain in enumerate(recoding.recoded_domains):
         codes = cells.vectors[:, index]
         here = gaps.columns[domain.column] & larger.unseen[domain.column][codes]
         blamed |= here

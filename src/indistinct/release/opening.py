@@ -297,7 +297,7 @@ def read_release(
     """Open a release: a table in classes, or the tables of buckets.
 
     A file is in buckets where the algorithm makes such, or, with `by_certificate`, where its certificate says so: a
-    verifier never trusts it with that. The certificate also tells the columns that a search found. What was promised is
+    verifier never trusts it with that. The certificate also tells the columns that a search found. The guarantee is
     never taken from it. Quasi-identifiers of classes in a text file are text, which is their finest reading. `where`
     are the engine, its memory and the table of a database, as `open_source` takes them.
     """

@@ -17,7 +17,6 @@ from indistinct.hierarchy.value import Hierarchy
 from indistinct.models import KAnonymity, Model
 from indistinct.models.of_people import in_people
 from indistinct.models.registry import parse_model
-from indistinct.recoding.assign import domains_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.schema import Schema, require_schema
 from indistinct.tables.dictionaries import is_text
@@ -156,7 +155,7 @@ def reading_again(recoding: Recoding) -> Reading:
     # Hours of a day count as text, but are read by their format.
     if any(map(is_time, (*reading.dates, *reading.dates_in.values()))):
         return reading
-    texts = [domain.column for domain in domains_of(recoding) if domain.kind is Kind.TEXT]
+    texts = [domain.column for domain in recoding.recoded_domains if domain.kind is Kind.TEXT]
     plain = [name for name in texts if name not in reading.types and name not in reading.dates_in]
     return replace(reading, text=tuple(dict.fromkeys((*reading.text, *plain))))
 
@@ -265,7 +264,7 @@ def _blanks(strangers: Sequence[str]) -> str:
 def check_orders(counted: Counted, model: Model) -> tuple[str, ...]:
     """Return a warning for each column of text that a model orders as text.
 
-    Raises where most of the texts begin with a digit: 9 would come after 10, and the promise would not be true.
+    Raises where most of the texts begin with a digit: 9 would come after 10, and the guarantee would not be true.
     """
     notes = []
     for (name,) in model.ordered:

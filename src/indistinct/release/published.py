@@ -1,4 +1,4 @@
-"""What is known of a release: its tables, and everything else that the caller gave.
+"""A described release: its tables, and everything else that the caller gave.
 
 A `Published` is what every question about a release begins with. It opens tables, transforms the original as the
 release was and counts each thing once, on any engine; models, attacks and metrics judge. No other module opens
@@ -264,13 +264,13 @@ class Making(TypedDict, total=False):
 
 
 class Beside(Making, total=False):
-    """What may be known of a release but for its original."""
+    """Facts about a release that may be given, without its original."""
 
     model: Model | str | None
 
 
 class Knowledge(Beside, total=False):
-    """What may be known of a release, with its original as it was."""
+    """Facts about a release that may be given, with its unmodified original."""
 
     original: Any
 
@@ -278,7 +278,7 @@ class Knowledge(Beside, total=False):
 def describe_release(
     release: Any, schema: Schema | None = None, *, trusting: bool = True, **known: Unpack[Knowledge]
 ) -> Published:
-    """Describe a release made here or by another tool, with what is known of it.
+    """Describe a release made here or by another tool, with the known facts about it.
 
     `release` is a `Release`, a path, a table, a `BucketTable`, or a `Published`, to which `known` is added. The
     certificate next to a file is trusted with whether the file is in buckets, but for a verifier, who is not

@@ -396,7 +396,7 @@ def _algorithm_flags(subject: Subject) -> list[Flag]:
 
 
 def promise_in_words(spelled: str) -> str:
-    """Return a promise as a few words with its name and figures; one without words has these alone.
+    """Return a guarantee as a few words with its name and figures; one without words has these alone.
 
     >>> promise_in_words("k-anonymity:k=11")
     'No person is singled out (k-anonymity, k = 11)'

@@ -28,7 +28,7 @@ MAX_BARS = 12
 """Upper limit of bars; in a column with more values, close or rare ones share a bar."""
 MAX_LABELS_AS_BARS, MAX_LABELS_EXAMINED = 20, 5_000
 """Upper limits of the non-overlapping labels that are used as bars, and of the labels that are examined for them."""
-LONGEST = 9
+MAX_NAME_LETTERS = 9
 """Letters of a value in the name of a group; the name fits next to a bar then."""
 MISSING = "missing"
 AS_IT_IS = "unmodified"
@@ -351,11 +351,11 @@ def _label_of(members: Sequence[str]) -> str:
     same = [one == other for one, other in zip(low, high, strict=False)]
     start = low[: [*same, False].index(False)]
     others = plural(len(members) - 1, "other")
-    return f"{start[:LONGEST]}… ({len(members):,} values)" if start else f"{_cut(members[0])} and {others}"
+    return f"{start[:MAX_NAME_LETTERS]}… ({len(members):,} values)" if start else f"{_cut(members[0])} and {others}"
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_NAME_LETTERS else f"{text[:MAX_NAME_LETTERS]}…"
 
 
 def _range_labels(texts: tuple[str, ...], groups: Codes) -> tuple[str, ...]:

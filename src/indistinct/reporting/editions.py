@@ -170,7 +170,7 @@ def _verdict_for_readers(
     """Return the verdict on the release, without figures that readers cannot count on the file.
 
     Every line of the internal edition is there with its state. Its numbers are left out unless readers count the same
-    on the file, with the promise of the certificate for others.
+    on the file, with the guarantee of the certificate for others.
     """
     holds = None if certificate is None else certificate.get("holds")
     models = [] if certificate is None else [str(each["model"]) for each in certificate.get("verdicts") or ()]
@@ -245,7 +245,7 @@ def _coarse(facts: Facts) -> dict[str, float] | None:
 
 
 def _enough(facts: Facts) -> int:
-    """Return the number of rows of which one percent is at least the smallest count of people."""
+    """Return the number of rows whose hundredth part is the smallest count of people."""
     return round(max(facts.subject.smallest, 1) / ROUNDING_STEP)
 
 

@@ -90,9 +90,9 @@ class _Gathering:
         needs: str | None = None,
         failed: str = "This could not be computed",
     ) -> Found | None:
-        """Return the result of a function; store the reason if it has none or lacks an input.
+        """Return the result of `run`, or store the reason why there is none: a missing input (`needs`), or its error.
 
-        The original of another release ends the report, because nothing in it would be true.
+        `OriginalError` is not caught: with the original of another release nothing in the report would be true.
         """
         if needs is not None:
             self.reasons[name] = needs
@@ -276,7 +276,7 @@ def _add_learning(gathering: _Gathering) -> None:
     chosen: dict[str, Any] = {} if named is None else {"classifiers": named}
 
     def run() -> Any:
-        assert target is not None  # noqa: S101  (said in `needs`)
+        assert target is not None  # noqa: S101  (it is in `needs`)
         return classify(given, target=target, **chosen)
 
     learned = gathering.attempt("classify", run, needs=needs)

@@ -1,4 +1,4 @@
-"""An invented household survey: twenty keys of which a few together single people out, weights, and households."""
+"""An invented household survey: twenty keys that make people unique in small combinations, weights, and households."""
 
 from typing import Any
 

@@ -175,9 +175,9 @@ def fetch_files(source: str | Path) -> tuple[Path, ...] | None:
 
 
 def origin_of(path: Path) -> str | None:
-    """Return the origin of a copied file, None for other files.
+    """Return the address from which a temporary copy was made, None for a file that is not a copy.
 
-    An address has its credentials and must not be shown.
+    The address contains credentials: never show it.
     """
     return next((origin for origin, (_, copy) in _COPIES.items() if copy.path == path), None)
 

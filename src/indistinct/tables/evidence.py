@@ -2,7 +2,7 @@
 
 Evidence is gathered in blocks, and the plan decided from it converts the blocks. A table in memory is one block;
 engines that never have a whole table pass over theirs twice. Both get the same columns. Declared NA strings are texts,
-and the numbers and dates that they spell.
+and the numbers and dates that they represent.
 """
 
 import re
@@ -19,7 +19,7 @@ from indistinct.machine.arrays import Codes
 from indistinct.tables.dictionaries import TEXT, compact, is_text
 from indistinct.tables.domain import Kind, kind_of, plain_column
 from indistinct.tables.inference import KINDS, MOMENTS, convert_values, spellings
-from indistinct.tables.misfits import MAX_LINES_NAMED, FutureError, MisfitError, no_column
+from indistinct.tables.misfits import MAX_LINES_NAMED, FutureError, MisfitError, no_column_fits
 from indistinct.tables.notation import CLOCK, is_future, moments, plain_numbers, signs_of, without_signs
 from indistinct.tables.value import Reading
 
@@ -354,7 +354,7 @@ def check_forms(evidence: Mapping[str, TypeEvidence], reading: Reading, *, excus
     if unused:
         fitting = {name: each.fitting.get(unused[0], 0) for name, each in evidence.items()}
         texts = {name: pa.chunked_array(each.texts, pa.string()) for name, each in evidence.items()}
-        raise no_column(unused[0], fitting, texts)
+        raise no_column_fits(unused[0], fitting, texts)
 
 
 def check_type(name: str, kind: pa.DataType, reading: Reading) -> None:

@@ -124,7 +124,7 @@ def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def _blocks_of_tags(archive: zipfile.ZipFile, name: str, mark: bytes = b">") -> Iterator[bytes]:
-    """Yield the blocks of an entry, none of which ends within a tag."""
+    """Yield the blocks of an entry; no block ends within a tag."""
     rest = b""
     for block in _blocks(archive, name):
         text = rest + block

@@ -36,7 +36,7 @@ COMPARED = 1 << 20
 
 def settle(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a dictionary-encoded column with one common dictionary if its values repeat, otherwise unchanged."""
-    return pa.chunked_array([assemble(column)]) if _repeats(column) else column
+    return pa.chunked_array([assemble(column)]) if _has_repeats(column) else column
 
 
 def spellings(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -104,7 +104,7 @@ def maybe_grouped(column: pa.ChunkedArray, kind: pa.DataType) -> bool:
 
 
 def convert_values(values: pa.ChunkedArray, kinds: Sequence[tuple[str, pa.DataType]]) -> list[pa.Array] | None:
-    """Return the values in the narrowest type of which all have the canonical form, None for text."""
+    """Return the values in the narrowest type whose canonical form they all have, None for text."""
     if not len(values):
         return None
     first = values[0].as_py()
@@ -128,8 +128,8 @@ def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> list[pa.Array] | None:
     return converted
 
 
-def _repeats(column: pa.ChunkedArray) -> bool:
-    """Return whether a common dictionary pays, judged from an even sample of the chunks' dictionaries."""
+def _has_repeats(column: pa.ChunkedArray) -> bool:
+    """Return whether a common dictionary is smaller than the texts, judged from a sample of the dictionaries."""
     sizes = [len(chunk.dictionary) for chunk in column.chunks]
     if sum(sizes) <= FEW_VALUES:
         return True

@@ -102,7 +102,7 @@ class TableBytes(io.RawIOBase):
         super().close()
 
     def _fill(self) -> None:
-        """Read a block, of which only complete lines are filtered."""
+        """Read a block; only complete lines are filtered."""
         block = self._file.read(BLOCK_BYTES)
         self._ended = not block
         text = self._rest + block
@@ -284,8 +284,8 @@ DATE = re.compile(
 )
 YEAR = re.compile("(?:19|20)[0-9]{2}")
 TRUTH = frozenset({"true", "false", "yes", "no", "ja", "nein", "oui", "non", "sí", "si", "はい", "いいえ"})
-# MOSTLY: share of a column's cells that must be of a kind. FEWEST_ROWS: rows below which repeated texts mean nothing.
-MOSTLY = 0.8
+# Share of a column's cells that must be of a kind, and the number of rows below which repeated texts mean nothing.
+MIN_SHARE_OF_KIND = 0.8
 FEWEST_ROWS = 3
 # CODE_DIGITS: digits from which a code has a shape. SEVERAL: columns whose cells must repeat or have the shape.
 CODE_DIGITS = 4
@@ -320,7 +320,7 @@ def is_data(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     if any(DATE.fullmatch(cell) and _mostly(DATE, below) for cell, below in zip(cells, columns, strict=True)):
         return True
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    if not _counts(numbers) and any(_among(cell, below) for cell, below in zip(cells, columns, strict=True)):
+    if not _is_sequence(numbers) and any(_among(cell, below) for cell, below in zip(cells, columns, strict=True)):
         return True
     if any(
         _is_composed_alike(cell, below) or _is_truth(cell, below) for cell, below in zip(cells, columns, strict=True)
@@ -338,7 +338,7 @@ def _rows_as_wide(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def _mostly(pattern: re.Pattern[str], cells: Sequence[str]) -> bool:
-    return bool(cells) and sum(pattern.fullmatch(cell) is not None for cell in cells) >= MOSTLY * len(cells)
+    return bool(cells) and sum(pattern.fullmatch(cell) is not None for cell in cells) >= MIN_SHARE_OF_KIND * len(cells)
 
 
 def _among(cell: str, below: Sequence[str]) -> bool:
@@ -348,8 +348,8 @@ def _among(cell: str, below: Sequence[str]) -> bool:
     return not YEAR.fullmatch(cell) or _mostly(YEAR, below)
 
 
-def _counts(numbers: Sequence[str]) -> bool:
-    """Return whether numbers ascend or descend in equal steps, as names that count columns, ages or years do."""
+def _is_sequence(numbers: Sequence[str]) -> bool:
+    """Return whether numbers are a sequence with equal steps, as column names that are years or ages."""
     if len(numbers) < 2 or not all(number.isdigit() and len(number) < 10 for number in numbers):
         return False
     steps = {int(after) - int(before) for before, after in pairwise(numbers)}
@@ -364,7 +364,7 @@ def _returns(cell: str, below: Sequence[str]) -> bool:
         return True
     shape = _shape(cell)
     coded = sum(mark == "9" for mark in shape) >= CODE_DIGITS
-    return coded and sum(_shape(other) == shape for other in below) >= MOSTLY * max(1, len(below))
+    return coded and sum(_shape(other) == shape for other in below) >= MIN_SHARE_OF_KIND * max(1, len(below))
 
 
 def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
@@ -376,7 +376,7 @@ def _is_composed_alike(cell: str, below: Sequence[str]) -> bool:
     if "9" not in shape or shape in ("9", "a9", "a_9", "a 9", "a-9", "a.9"):
         return False
     alike = sum(re.sub("9+", "9", re.sub("a+", "a", _shape(other))) == shape for other in below)
-    return bool(below) and alike >= MOSTLY * len(below)
+    return bool(below) and alike >= MIN_SHARE_OF_KIND * len(below)
 
 
 def _is_truth(cell: str, below: Sequence[str]) -> bool:

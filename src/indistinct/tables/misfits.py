@@ -74,8 +74,8 @@ def locate_rows(
     )
 
 
-def no_column(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.ChunkedArray]) -> InputError:
-    """Return the error of a date format for all columns that fits none, with a format that fits one.
+def no_column_fits(form: str, fitting: Mapping[str, int], texts: Mapping[str, pa.ChunkedArray]) -> InputError:
+    """Return the error of a date format that was declared for all columns and fits none; the hint has one that fits.
 
     `fitting` counts the texts of each column that the format fits; `texts` are samples of each column.
     """

@@ -35,7 +35,7 @@ MARKS = re.compile(
     rb'|<(?:\w+:)?table-cell\b[^>]*?\bnumber-(?:columns|rows)-spanned="(?!1")(\d+)"'
 )
 # A reader of workbooks allocates a whole rectangle of cells, and crashes the process if it gets no memory. So another
-# process reads the file first, with this limit of bytes plus so much for each byte of the file.
+# process reads the file first, with this limit of bytes plus an amount for each byte of the file.
 ALLOWED_BYTES, ALLOWED_FOR_BYTE = 2 << 30, 10
 TRIED_APART = (".xlsb", ".xls", ".ods")
 TRIAL = """

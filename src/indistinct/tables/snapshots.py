@@ -81,7 +81,7 @@ def _is_copy(source: Any) -> bool:
 
 
 def only_path(files: Sequence[Path]) -> Path | None:
-    """Return the location of a table: its single file, or the folder of the table of which the file is a copy."""
+    """Return the location of a table: its single file, or the folder of the table that the file was copied from."""
     return _FOLDERS.get(files[0], files[0]) if len(files) == 1 else None
 
 

@@ -131,7 +131,7 @@ def delimited_blocks(files: Sequence[Path], reading: Reading, *, published: bool
 
         part, evidence = in_its_encoding(path, reading, look)
         parts.append(part)
-    bare = all(part.dialect.bare for part in parts)  # then nothing is known of any column
+    bare = all(part.dialect.bare for part in parts)  # then no column has values
     plans: dict[str, Plan | None] = {name: Plan(own, None) if bare else own.decide() for name, own in evidence.items()}
     schema = pa.schema([(name, plan.type) for name, plan in plans.items() if plan is not None])
     left_out = left_out_of([(part.path, part.left_out) for part in parts])

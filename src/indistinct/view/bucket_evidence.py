@@ -36,7 +36,7 @@ from indistinct.tables.domain import Domain
 # Up to this number of rows times slices squared, links of every two slices are tested.
 ALL_PAIRS = 20_000_000
 # From this number of deviations above chance on, rows are not permuted.
-DEVIATIONS = 6
+MAX_DEVIATIONS_BY_CHANCE = 6
 
 Count = Callable[[str, Request], Counted]
 
@@ -356,7 +356,7 @@ class BucketEvidence:
         names = list(dict.fromkeys(name for index in some for name in self.slices[index].names))
         whole = bool(set(names) & set(self.schema.sensitive))
         expected = self._expected(some, whole=whole)
-        allowed = expected + DEVIATIONS * math.sqrt(2 * expected) + DEVIATIONS
+        allowed = expected + MAX_DEVIATIONS_BY_CHANCE * math.sqrt(2 * expected) + MAX_DEVIATIONS_BY_CHANCE
         if allowed >= self.sizes.sum():
             return None
         true = find_contained([self._rows[0][name] for name in names], self._originals(names, whole=whole)[0])

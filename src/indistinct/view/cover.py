@@ -184,7 +184,7 @@ def pairs_of_cells(
     """Return every pair of a cell and a class whose published values cover it, ascending.
 
     Some classes are looked at together. A value of a column has a bit for each of them that covers it, and a cell is in
-    the classes that all its values share. Classes are taken along the column of which each covers least, so that few
+    the classes that all its values share. Classes are taken along the column where each covers least, so that few
     cells lie near those that are looked at.
     """
     cells, classes = len(frequencies), len(covers[0])

@@ -247,7 +247,7 @@ def _between(vocabulary: Vocabulary, first: str | None, last: str | None, missin
 
 
 def _between_open_ends(vocabulary: Vocabulary, first: str, last: str, missing: str) -> Meaning | None:
-    """Return the values between two ends, each of which may be open; `missing` is one of none, some, all."""
+    """Return the values between two ends, which may be open; `missing` is one of none, some, all."""
     column, absent = vocabulary.column, _MISSING[missing]
     if absent and not column.domain.missing:
         return None
@@ -347,8 +347,8 @@ def count_named_values(labels: Sequence[str | None], counts: Sequence[int]) -> d
 
 
 def _named_values(label: str) -> tuple[str | None, ...]:
-    if label.startswith("["):
-        return written_text_range(label) or ()
+    if label.startswith("["):  # most are ranges of numbers, such as [20-29]
+        return (written_text_range(label) if " .. " in label else None) or ()
     return (written_members(label) if label.startswith("{") else None) or (label,)
 
 

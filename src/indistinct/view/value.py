@@ -29,7 +29,7 @@ class Ranges:
 class ShownColumn:
     """A published column: its distinct values, and which codes of a domain each of them covers.
 
-    `texts` spell the published values, where queries name them, and `order` is the declared order of the original's.
+    `texts` are the published values, where queries name them, and `order` is the declared order of the original's.
     `unknown` says which published values also cover values outside the domain. `hull` has the ends between which
     numbers lie where the domain does not list all of them, infinite for open ends. `means` are published means.
     `limits` are those of the whole column, suppressed rows included, where they are known.
@@ -103,7 +103,7 @@ class ShownColumn:
 class View:
     """A table as its reader sees it: its columns, its slices, and how many rows each unit has.
 
-    The codes of a slice number the published values of `columns`. A table in classes has one slice, of which each entry
+    The codes of a slice number the published values of `columns`. A table in classes has one slice; each entry
     is a unit.
 
     Examples

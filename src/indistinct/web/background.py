@@ -15,7 +15,7 @@ from typing import Any
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # From this share on, what has passed tells how long the rest takes.
-TELLING = 0.15
+MIN_SHARE_FOR_TIME_LEFT = 0.15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +118,7 @@ class Background:
         if self.running is None:
             return None
         passed, share = time.monotonic() - self._since, self.progress.share
-        whole = passed / share if share > TELLING else max(self.running.seconds, passed * 1.2)
+        whole = passed / share if share > MIN_SHARE_FOR_TIME_LEFT else max(self.running.seconds, passed * 1.2)
         left = max(whole - passed, 0.0)
         for chore in (self.running, *self.waiting):
             if chore is not self.running:

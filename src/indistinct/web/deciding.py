@@ -35,9 +35,9 @@ DROPPED = (Role.IDENTIFIER, Role.PERSON)
 KEPT = (Role.SENSITIVE, Role.INSENSITIVE)
 """Columns with these roles are published unmodified or masked."""
 SAME, LEAST = "same", "least"
-"""The shapes that a release can have: the same groups for everybody, or the least loss."""
+"""The shapes that a release can have: the same groups for the whole table, or the least loss."""
 FEW = 0.05
-"""The share of rows that may be left out where everybody gets the same groups."""
+"""The suppression limit where the whole table has the same groups."""
 Inspected = Mapping[str, Any]
 """What `inspect` found, as JSON values."""
 
@@ -136,8 +136,8 @@ def shape_of(algorithm: Algorithm) -> str:
 def with_answers(policy: Policy, answers: Mapping[str, str], *, looked: Inspected, starter: Policy) -> Policy:
     """Return the policy that follows from who gets the release and which groups it shall have.
 
-    The guarantee comes from the profile of the recipients. The same groups for everybody need levels for each column,
-    and a few outliers are suppressed for them.
+    The guarantee comes from the profile of the recipients. The same groups for the whole table need levels for each
+    column, and a few outliers are suppressed for them.
     """
     if answers.get("shape") == SAME:
         algorithm: Algorithm = Optimal()

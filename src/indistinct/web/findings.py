@@ -43,7 +43,7 @@ from indistinct.web.tasks.treatments import Treatment, Treatments
 
 CAREFUL_T = 0.25
 """How far a class may differ from the whole table: less than the gain that the attack skewness needs."""
-RISKY = 0.09
+RISK_THRESHOLD = 0.09
 """The risk above which an assessment counts a member as at risk."""
 RULED_OUT = 3
 """Values of a class after which two are left where an attacker can rule one out."""
@@ -197,7 +197,7 @@ def _protections(policy: Policy, column: Mapping[str, Any]) -> Iterator[Remedy]:
     if column["distinct"] + (column["missing"] > 0) < 2:
         return
     yield from _diverse(policy, [column["name"]], least_values(column, policy))
-    yield from _close(policy, [column["name"]])
+    yield from _add_t_closeness(policy, [column["name"]])
 
 
 def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remedy]:
@@ -211,7 +211,7 @@ def _diverse(policy: Policy, names: Sequence[str], least: int) -> Iterator[Remed
         yield from _valid(words, lambda: replace(policy, models=models))
 
 
-def _close(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
+def _add_t_closeness(policy: Policy, names: Sequence[str]) -> Iterator[Remedy]:
     """Yield a remedy that adds t-closeness for sensitive columns without one as strict as `CAREFUL_T`."""
     stated = _models_of(policy, TCloseness)
     asked = {each.sensitive: each.t for each in stated if each.distance == "equal"}
@@ -249,7 +249,7 @@ def _valid(words: str, change: Any) -> Iterator[Remedy]:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A job with what is known of its table and of its release."""
+    """A job with the facts about its table and its release."""
 
     policy: Policy
     looked: Inspected
@@ -306,7 +306,7 @@ def _for_limit(figure: str, known: Situation) -> Iterator[Remedy]:
     if figure in ("highest", "average") and limit:
         yield from _larger_classes(policy, size_for(limit))
     elif figure == "at_risk":
-        yield from _larger_classes(policy, size_for(RISKY))
+        yield from _larger_classes(policy, size_for(RISK_THRESHOLD))
     elif figure == "uniques":
         yield from _larger_classes(policy, WEAK)
     elif figure == "homogeneous":
@@ -388,7 +388,7 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
         if regions is not None and regions != policy.algorithm:
             yield Remedy("Show whole regions instead of the narrowest ranges", replace(policy, algorithm=regions))
     elif attack == Skewness.name:
-        yield from _close(policy, known.protectable)
+        yield from _add_t_closeness(policy, known.protectable)
     elif attack == "similarity" and fails:
         for name in known.protectable:
             yield from _drop_columns(policy, [name], known.looked, known.starter)
@@ -397,7 +397,7 @@ def _defences(attack: str, known: Situation, *, fails: bool) -> Iterator[Remedy]
     elif attack == "background-knowledge":
         yield from _diverse(policy, known.protectable, RULED_OUT)
     elif attack == "record-linkage":
-        yield from _larger_classes(policy, size_for(known.limits.get("highest") or RISKY))
+        yield from _larger_classes(policy, size_for(known.limits.get("highest") or RISK_THRESHOLD))
 
 
 def with_regions(algorithm: Algorithm) -> Algorithm | None:

@@ -1,4 +1,4 @@
-"""The frame round every step: where the steward is, what stands, what the step is for, and how to do it without a page.
+"""The frame round every step: the list of steps, the key figures, the purpose of the step, and the same job as code.
 
 A `Screen` is one tab that shows one step. It draws the step anew when the steward changed something, here or in
 another tab, or when work is done; the field that had the focus gets it back.
@@ -27,9 +27,9 @@ from indistinct.web.tables_job import TablesJob
 from indistinct.web.worker import StoppedError, TaskError, task_error
 
 # Seconds between two looks at whether there is something new.
-OFTEN = 0.3
+SECONDS_BETWEEN_LOOKS = 0.3
 # Seconds for which a click on what was drawn before is still heard.
-RETIRED = 3.0
+SECONDS_UNTIL_REMOVED = 3.0
 SHOW, CLOSE = (f"document.getElementById('code').{verb}()" for verb in ("showModal", "close"))
 # What long work found may begin above or below what is seen.
 SHOW_OUTCOME = (
@@ -337,11 +337,12 @@ class Screen:
         """Draw how far the long task is, and how to stop it; and how the last one ended if it failed."""
         session, work = self.session, self.session.work
         progress = session.progress
-        status = f"{work.name if work else ''} … {progress.stage} {progress.rows}".rstrip()
+        now = [translate(each) for each in (progress.stage, progress.rows) if each]
+        status = Own(" ".join([translate(work.name if work else ""), "…", *now]))
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = translate(status)  # type: ignore[attr-defined]  # an element with a text
+            words.text = status  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
@@ -371,7 +372,7 @@ class Screen:
         self.session.cancel()
         work = self.session.work
         if work is not None and work.handle is not None:
-            await asyncio.wait({work.handle}, timeout=OFTEN)
+            await asyncio.wait({work.handle}, timeout=SECONDS_BETWEEN_LOOKS)
 
     async def watch(self) -> None:
         """Look whether there is something new, and draw it."""
@@ -398,7 +399,7 @@ def _retire(element: Element, old: list[Element]) -> None:
 
 async def _forget(box: Element, old: list[Element]) -> None:
     """Remove old elements after a while, so that running handlers still find them."""
-    await asyncio.sleep(RETIRED)
+    await asyncio.sleep(SECONDS_UNTIL_REMOVED)
     if not box.is_deleted:
         box.client.remove_elements([each for element in old for each in element.descendants(include_self=True)])
 
@@ -464,4 +465,4 @@ def build(session: Session, step: Step, steps: tuple[Step, ...], *, asked: str =
             parts.say(step.purpose, kind="purpose")
     screen = Screen(session, step, steps, Places(name, tools, strip, work, page, way), shown_steps=visible)
     # The first look draws the step: twice would cost twice, and lose a click in between.
-    ui.timer(OFTEN, screen.watch)
+    ui.timer(SECONDS_BETWEEN_LOOKS, screen.watch)

@@ -19,7 +19,7 @@ OWN = (
 NAME_WIDTH = 120
 OTHER = '<circle class="mark" r="7"/>'
 # From this ratio of largest to smallest risk on, the axis is logarithmic.
-WIDE = 20
+MIN_RATIO_FOR_LOGARITHM = 20
 # Below this ratio, an axis of powers of ten alone would have hardly any ticks.
 FEW_POWERS = 300
 
@@ -84,7 +84,7 @@ def draw_front(
 def _across(risks: Sequence[float]) -> _Scale:
     """Return the horizontal scale for risks, logarithmic if they differ widely."""
     low, high = min(risks), max(risks)
-    if low > 0 and high > WIDE * low:
+    if low > 0 and high > MIN_RATIO_FOR_LOGARITHM * low:
         return _Scale(low / 1.3, high * 1.3, LEFT, WIDTH - RIGHT, log=True)
     margin = (high - low) * 0.06 or high * 0.1 or 0.1
     return _Scale(max(low - margin, 0.0), high + margin, LEFT, WIDTH - RIGHT)

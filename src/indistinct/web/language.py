@@ -14,12 +14,14 @@ from indistinct.document.blocks import Grid
 from indistinct.document.catalogue import ENGLISH, LANGUAGES, read_catalogue
 from indistinct.document.translation import Own, Translation
 from indistinct.models.words import list_names
+from indistinct.tables.domain import Kind
 
 __all__ = ["Own", "keep_names", "preferred_language", "speak", "translate"]
 ATTRIBUTES = frozenset({"aria_label", "label", "placeholder", "data_refused", "data_lost", "data_ended"})
 """The properties of an element, in addition to its text, that people read."""
 NAMES = {"en": "English", "de": "Deutsch"}
-"""Each language as the people who speak it call it."""
+"""The name of each language in that language."""
+DAY = len("2024-12-31")
 _SPOKEN: WeakKeyDictionary[Client, Translation] = WeakKeyDictionary()
 
 
@@ -79,6 +81,20 @@ def translate(text: str) -> str:
         return text
     words = text.strip()
     return text.replace(words, spoken.text(words))
+
+
+def shown_value(text: str, kind: str) -> Own:
+    """Return a value of a table as the page that is being drawn writes numbers and dates; others stay.
+
+    >>> shown_value("72.4", "number")  # no page is being drawn
+    '72.4'
+    """
+    spoken = _spoken()
+    if spoken is not None and kind == Kind.NUMBER:
+        text = text.replace(".", spoken.catalogue.decimal)
+    elif spoken is not None and kind == Kind.DATE:
+        text = spoken.catalogue.date(text[:DAY]) + text[DAY:]
+    return Own(text)
 
 
 def name_list(names: Sequence[str]) -> str:

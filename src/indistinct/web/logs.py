@@ -1,4 +1,4 @@
-"""What is said when something unexpected goes wrong: where, and never what a message quotes, which may be a cell."""
+"""Log messages of unexpected errors: where they happened, and never their texts, which may quote a cell."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""The fields of a model or an algorithm: what is typed stays until it makes sense together, and errors stand at it."""
+"""The fields of a model or an algorithm; typed values stay until they are valid together, with errors next to them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

@@ -11,7 +11,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 # Seconds for all lines above a body, and between two parts of a body.
 FOR_HEADERS, FOR_BODY = 20.0, 60.0
-SLOWEST = 10_000
+MIN_BYTES_PER_SECOND = 10_000
 """Least average speed of a body, in bytes per second; slower requests are ended."""
 
 
@@ -70,7 +70,7 @@ def patient_receive(receive: Receive, *, seconds: float = FOR_BODY) -> Receive:
         except TimeoutError:
             whole = True
             return {"type": "http.disconnect"}
-        late = time.monotonic() - began - len(message.get("body", b"")) / SLOWEST
+        late = time.monotonic() - began - len(message.get("body", b"")) / MIN_BYTES_PER_SECOND
         left = min(left - late, seconds)
         whole = message["type"] != "http.request" or not message.get("more_body")
         return message

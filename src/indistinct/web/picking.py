@@ -1,4 +1,4 @@
-"""Tables and pictures of which a part can be picked, with a pointer or the keyboard, and pages of long tables.
+"""Tables and pictures whose parts can be picked, with a pointer or the keyboard, and pages of long tables.
 
 A picture or a table is one piece of markup. What can be picked says so with `data-pick`; one handler around all of it
 tells what was picked, so that a page with many rows stays small.

@@ -35,7 +35,7 @@ from indistinct.web.sessions import Sessions, Settings, sessions_in
 LOOPBACK = "127.0.0.1"
 GIGABYTE = 10**9
 # Seconds between two looks at whether a session was left.
-SELDOM = 30.0
+SECONDS_BETWEEN_LOOKS = 30.0
 FOR_A_PAGE = ("event", "javascript_response", "ack", "log", "handshake")
 
 
@@ -159,7 +159,7 @@ def _application(ready: Callable[[], None], sessions: Sessions) -> Any:
 
 async def _end_idle(sessions: Sessions) -> None:
     while True:
-        await asyncio.sleep(SELDOM)
+        await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
         sessions.end_idle()
 
 

@@ -2,7 +2,7 @@
 
 The job is one `Policy`, so that whatever is decided here can be written down and run without the page. What was found
 is kept with what it rests on: a change makes it old, and leaves the rest unmodified. What was decided is saved for
-another day; what was found goes with the session, which ends when it was not used for a while.
+another day; results end with the session, which ends when it was not used for a while.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from indistinct.web.tables_job import TablesJob
 from indistinct.web.worker import Progress, StoppedError, Task, TaskError, Worker, task_error
 
 # Number of changes that can be undone.
-REMEMBERED = 100
+MAX_CHANGES_REMEMBERED = 100
 QUICK, LONG, BEHIND = "quick", "long", "behind"
 LOOKED = ("inspection", "notes", "starter", "form", "tables-look")
 """The keys of findings of a first look at a table, which are restored when the steward returns to it."""
@@ -42,7 +42,7 @@ KEPT_RELEASES = 3
 SAVED = ("answers", "risk-choices", "keeps-rows")
 """The keys of decisions outside the policy, which are saved with it."""
 # Seconds after a change until it is saved; several changes are saved together.
-SOON = 1.0
+SAVE_DELAY_S = 1.0
 IN_THE_WAY = "correct the field, or take back what was typed with Undo"
 # Upper limit of browsers per server, because each has its own processes.
 MAX_SESSIONS = 24
@@ -66,7 +66,7 @@ class ConflictError(TaskError):
 class Settings:
     """What a server allows: the folder that paths may lead to, how large an upload may be, and whether it is a demo.
 
-    Jobs are saved on the `shelf`. Pages speak `language`, or that of the browser where it is None. A session that
+    Jobs are saved on the `shelf`. Pages are in `language`, or in that of the browser where it is None. A session that
     was not used for `idle` seconds ends.
     """
 
@@ -109,7 +109,7 @@ class Before:
 class Refusal:
     """What was typed into a field and cannot be taken, with the reason; until it is settled, nothing runs by the job.
 
-    `step` and `field` are where it stands, `label` is what the steward calls it, `text` what was typed. It is settled
+    `step` and `field` are its position, `label` is what the steward calls it, `text` what was typed. It is settled
     when the field takes something else, and when what the field is about, a `part` of the job, becomes another one.
     Where `action` is named, the field is about that alone, and not about the job.
     """
@@ -162,7 +162,7 @@ class Session:
         """Whether something was changed since the table was opened."""
         self.used = time.monotonic()
         self.language = settings.language
-        """What its pages speak, which the steward can change; None is the language of the browser."""
+        """The language of its pages, which the steward can change; None is that of the browser."""
         self.shown_in = settings.language or ENGLISH
         """The language of the page that was drawn last; reports for recipients are in it."""
         self.tabs = 0
@@ -218,7 +218,7 @@ class Session:
             self.save()
         results = {each: self._found[each] for each in (*LOOKED, *OUTCOMES, *SAVED) if each in self._found}
         before = Before(self.policy, self.tables, self.name, results, self.key, decided=self.decided)
-        self._before = [*self._before[-REMEMBERED + 1 :], before]
+        self._before = [*self._before[-MAX_CHANGES_REMEMBERED + 1 :], before]
         self.decided = key is None
         self.key = key or self.key
         self.policy, self.tables, self.name = policy, tables, self.name if name is None else name
@@ -296,7 +296,7 @@ class Session:
         if self._saving:
             return
         with suppress(RuntimeError):  # without a loop nothing waits for it
-            asyncio.get_running_loop().call_later(SOON, self.save)
+            asyncio.get_running_loop().call_later(SAVE_DELAY_S, self.save)
             self._saving = True
 
     def save(self) -> None:

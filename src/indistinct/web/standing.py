@@ -1,4 +1,4 @@
-"""The strip that always says where a job stands: rows, people, k, violations, highest risk, loss, verdict."""
+"""The strip with the key figures of a job: rows, people, k, violations, highest risk, loss, verdict."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -20,7 +20,7 @@ SEPARATOR = "|"
 
 @dataclass(frozen=True, slots=True)
 class TablesJob:
-    """The policy of several tables, and the tables (or list columns) of which the steward said how much is known.
+    """The policy of several tables, and the tables (or list columns) whose known rows the steward has stated.
 
     The policy has 0 for all others, so that it is whole; nothing is searched until every table was `chosen`.
     """

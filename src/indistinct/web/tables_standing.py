@@ -1,4 +1,4 @@
-"""Where a job on several tables stands: its release, what was judged of it, the verdict, and figures."""
+"""The state of a job on several tables: its release, judgements, verdict and key figures."""
 
 from dataclasses import replace
 from typing import Any

@@ -28,15 +28,15 @@ from indistinct.web.logs import LOG, quiet_logs
 Task = Callable[..., Any]
 SPAWN = multiprocessing.get_context("spawn")
 # Seconds between two words about progress that is no news.
-SELDOM = 0.1
-# By how much a patient process stands back for others.
-POLITENESS = 10
+SECONDS_BETWEEN_REPORTS = 0.1
+# How far a patient process lowers its priority.
+NICENESS = 10
 
 
 class TaskError(Exception):
     """What went wrong in a task: a message, what to do, the name of the library's error, and what is feasible instead.
 
-    `feasible` is None unless a search found that no release can keep the promise.
+    `feasible` is None unless a search found that no release can satisfy the guarantee.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Worker:
         try:
             pipe.send(request)
             while True:
-                ready = wait([pipe, process.sentinel], timeout=SELDOM)
+                ready = wait([pipe, process.sentinel], timeout=SECONDS_BETWEEN_REPORTS)
                 if self._stopped or (ready and pipe not in ready):
                     raise EOFError
                 if not ready:
@@ -214,7 +214,7 @@ class Worker:
 def stand_back(_desk: Desk) -> None:
     """Let others go first from now on. A process cannot take that back."""
     if hasattr(os, "nice"):
-        os.nice(POLITENESS)
+        os.nice(NICENESS)
 
 
 def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None] | None) -> None:
@@ -230,10 +230,10 @@ def _serve(pipe: Connection, folders: Sequence[Path], prepare: Callable[[], None
 
     def tell(progress: Progress) -> None:
         now = time.monotonic()
-        with turn:  # threads of a search speak at the same time
+        with turn:  # threads of a search report at the same time
             then, last = reported[0]
             news = progress.stage != last.stage or abs(progress.share - last.share) >= 0.01
-            if news or now - then >= SELDOM:
+            if news or now - then >= SECONDS_BETWEEN_REPORTS:
                 reported[0] = now, progress
                 pipe.send(("progress", progress))
 

@@ -326,6 +326,18 @@ def test_a_sensitive_column_of_own_values_is_not_public():
     assert [line.columns for line in told.verdict.open] == [("cost",)]
 
 
+def test_rows_that_a_certificate_counted_are_not_called_people():
+    """Two rows a person, nine of ten with a value of their own: not every person is unique because of that."""
+    ages, costs = [30 + place // 20 for place in range(40)], [*range(36), 50, 50, 60, 60]
+    table = pa.table({"who": [f"p{place // 2}" for place in range(40)], "age": ages, "cost": costs})
+    schema = ind.Schema(person=["who"], quasi=["age"], sensitive=["cost"])
+    release = ind.anonymize(table, schema, model="k-anonymity:k=5")
+    found = verdict_of(figures_of_certificate(release.certificate, schema))
+    [line] = [each for each in found.lines if each.kind == "sensitive-column"]
+    assert (line.unit, line.numbers["alone"], line.numbers["members"]) == ("rows", 36, 40)
+    assert "36 of 40 rows (90 %)" in words_of(line)
+
+
 def test_an_attack_that_was_run_enters():
     schema = ind.Schema(quasi=["age"], sensitive=["disease"])
     table = PEOPLE.drop_columns(["cost"])

@@ -93,7 +93,7 @@ def test_encrypted_columns_are_an_error(plaintext_footer, tmp_path):
         (b"\x1f\x8b\x08 no gzip", "x.csv.gz", "not a complete gzip file"),
         (gzip.compress(b"age\n1\n2\n", mtime=0)[:-6], "x.csv.gz", "not a complete gzip file"),
         (b"BZh91AY", "x.csv.bz2", "compressed with bzip2"),
-        (b"\0\1\2", "x.bin", "no kind that can be scanned"),
+        (b"\0\1\2", "x.bin", "cannot be scanned"),
         (b"", "x.csv", "is empty"),
     ],
 )

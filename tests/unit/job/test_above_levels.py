@@ -194,7 +194,9 @@ def test_other_searches_say_what_they_would_need_and_what_would_do(table, holds,
 def test_people_are_refused_by_name(table, holds, publish):
     holds(700)
     schema = ind.Schema(quasi=SCHEMA.quasi, sensitive=["disease"], person=["number"])
-    with pytest.raises(ind.OutOfMemoryError, match=r"not with people \(role person\)"):
+    with pytest.raises(
+        ind.OutOfMemoryError, match=r"not with people \(role person\): rows are counted before they are joined"
+    ):
         publish(table, "datafly", schema=schema)
 
 

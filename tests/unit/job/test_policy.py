@@ -211,6 +211,13 @@ MISTAKES = {
         "[input] text: there is no column 'sexx'",
         "did you mean 'sex'?",
     ),
+    "model by its parameter": ("suppression = ", "k = 5\nsuppression = ", "'k'", 'write models = ["k-anonymity:k=5"]'),
+    "longer name of a role": (
+        'sex     = { role = "quasi" }',
+        'sex = { role = "quasi-identifier" }',
+        "got 'quasi-identifier'",
+        "did you mean 'quasi'?",
+    ),
     "unknown role": ('"identifier"', '"identifer"', "got 'identifer'", "'identifier'"),
     "role that is no text": ('"identifier"', "7", "[columns] name: expected a role", 'name = "insensitive"'),
     "no role": ('{ role = "quasi" }', "{ }", "[columns] sex: the key 'role' is missing", "role"),

@@ -232,7 +232,7 @@ BAD = {
     "has no date in column 'day'": lambda t: t.set_column(1, "day", pa.array([*t["day"].to_pylist()[:-1], None])),
     "after the window": lambda t: t.set_column(1, "day", pa.array([*t["day"].to_pylist()[:-1], date(2025, 1, 1)])),
     "column 'value' of table 'labs' holds dates": lambda t: t.set_column(2, "value", pa.array(["2020-01-01"] * len(t))),
-    "no role for 'more'": lambda t: t.append_column("more", t["value"]),
+    "no role for": lambda t: t.append_column("more", t["value"]),
     "has no column 'value'": lambda t: t.drop_columns(["value"]),
 }
 

@@ -160,7 +160,7 @@ def test_a_promise_that_breaks_says_what_would_repair_it():
     new = table_of(age=[21] * 6 + [43] * 2)
     with pytest.raises(VerificationError) as caught:
         shown(recoding, new, model=None)
-    assert "1 of 2 classes break it, with 2 of 8 rows" in caught.value.message
+    assert "1 of 2 classes violate it, with 2 of 8 rows" in caught.value.message
     assert "suppression=0.3" in caught.value.hint
     assert "k-anonymity with k = 2" in caught.value.hint
     assert not caught.value.details["certificate"].holds

@@ -167,7 +167,7 @@ def test_what_is_no_ledger_is_refused_and_left_alone(tmp_path: Path) -> None:
         made(tmp_path)
     ledger.unlink()
     ledger.mkdir()
-    with pytest.raises(ind.InputError, match="no file"):
+    with pytest.raises(ind.InputError, match="not a file"):
         made(tmp_path)
     with pytest.raises(ind.InputError, match="--ledger make a new one"):
         ind.read_ledger(tmp_path / "nowhere")
@@ -211,7 +211,7 @@ def test_no_message_quotes_what_is_stored(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "releases.ledger") as connection:
         connection.execute("UPDATE releases SET content = CAST(x'ff53454352455457' AS TEXT)")
     connection.close()
-    with pytest.raises(ind.InputError, match="it is no ledger, or it was changed") as caught:
+    with pytest.raises(ind.InputError, match="it is not a ledger, or it was changed") as caught:
         made(tmp_path, "july")
     assert "SECRET" not in str(caught.value)
 

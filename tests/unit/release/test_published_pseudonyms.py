@@ -223,7 +223,7 @@ def test_rows_that_nobody_can_judge_are_refused(key):
 
 def test_buckets_have_no_pseudonyms(key):
     schema = ind.Schema(identifiers=["visit", "patient"], quasi=["age"], sensitive=["s"])
-    with pytest.raises(ParameterError, match="breaks the links"):
+    with pytest.raises(ParameterError, match="removes the links"):
         ind.anonymize(visits(), schema, algorithm="slicing:l=2", pseudonyms={"visit": ind.Pseudonym(key=key)})
 
 

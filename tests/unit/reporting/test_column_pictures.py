@@ -140,7 +140,9 @@ def test_risks_stand_beside_their_limit():
 
 
 def test_sets_of_columns_say_their_shares():
-    drawn = draw_column_sets([("age + zip", 0.56, 0.0)])
+    drawn = draw_column_sets([("age + zip", 0.56, 0.0), ("day of admission + length of stay", 0.2, 0.0)])
+    assert "length of stay</tspan>" in drawn, "a long label takes several lines, and no name is cut"
+    assert "…" not in drawn
     assert {"age + zip", "56 %", "0 %"} <= set(words_in(drawn))
 
 

@@ -54,6 +54,17 @@ def test_outcomes_are_not_generalized_and_covariates_are_quasi_identifiers(polic
             assert parse_formula(each.text, names, family=each.family).covariates == ("age", "sex")
 
 
+def test_a_question_names_few_columns_and_its_formula_all(policy, looked):
+    [column] = [each for each in looked["columns"] if each["name"] == "age"]
+    more = [f"age{place}" for place in range(7)]
+    wide = replace(policy, schema=ind.Schema(quasi=more, insensitive=["cost"]))
+    [found] = suggest_analyses(
+        wide, looked | {"columns": [*looked["columns"], *({**column, "name": name} for name in more)]}, linked=True
+    )
+    assert found.words == "Does cost depend on age0, age1, age2, age3 and 3 others?"
+    assert found.text == f"cost ~ {' + '.join(more)}"
+
+
 def test_without_links_only_tables_are_suggested(policy, looked):
     assert texts(policy, looked, linked=False) == ["sex, disease", "sex, died"]
 

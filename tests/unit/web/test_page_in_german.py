@@ -1,5 +1,6 @@
 """The page in German: each step is drawn, and nothing that it says stays in English. Values and names stay."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from indistinct.document.catalogue import read_catalogue
 from indistinct.inspection import roles
 from indistinct.inspection.arx_project import read_arx_project
 from indistinct.inspection.patterns.registry import FREE_TEXT, PATTERNS
+from indistinct.machine.stages import PREPARING, PREPARING_EACH_RUN
 from indistinct.schema import Role
 from indistinct.tables import Reading
 from indistinct.tables.domain import Kind
@@ -17,12 +19,12 @@ from indistinct.web import parts
 from indistinct.web.deciding import with_roles
 from indistinct.web.language import Own, translate
 from indistinct.web.saving import Shelf, ShelfEntry
-from indistinct.web.sessions import Session, Settings
+from indistinct.web.sessions import LONG, Session, Settings, Work
 from indistinct.web.standing import INSPECTED, STARTER
 from indistinct.web.steps import STEPS
 from indistinct.web.steps.opening import FORM, NOT_TAKEN_OVER, NOTES, SHEETS, WAITING
 from indistinct.web.tasks.looking import Look, look_at_invented
-from indistinct.web.worker import Desk, TaskError
+from indistinct.web.worker import Desk, Progress, TaskError
 from references.arx_projects import clinic_project, configuration
 from references.drawn_page import draw_step, texts_of, work_at_once
 from references.sentences import find_untranslated
@@ -58,6 +60,32 @@ def test_a_step_says_nothing_in_english(session: Session, step: str) -> None:
     client, spoken = draw_step(session, step)
     assert list(spoken.missing) == []
     assert len(list(texts_of(client))) > 20
+
+
+@pytest.mark.parametrize("step", ["open", "columns"])
+def test_numbers_and_dates_of_a_table_are_written_in_the_language_of_the_page(session: Session, step: str) -> None:
+    """A year and an identifier get no mark for thousands, and no value of a file changes."""
+    german = list(texts_of(draw_step(session, step)[0]))
+    session.language = "en"
+    english = list(texts_of(draw_step(session, step)[0]))
+    days = {day for each in english for day in re.findall(r"\b\d{4}-\d\d-\d\d\b", each)}
+    costs = {cost for each in english for cost in re.findall(r"\b\d{3,6}\.\d\d\b", each)}
+    assert len(days) > 2
+    assert len(costs) > 2
+    said = " ".join(german)
+    assert [each for each in (*days, *costs) if each in said] == []
+    assert {GERMAN.date(each) for each in days} <= set(re.findall(r"\b\d\d\.\d\d\.\d{4}\b", said))
+    assert {each.replace(".", ",") for each in costs} <= set(re.findall(r"\b\d{3,6},\d\d\b", said))
+
+
+def test_stages_of_the_longest_task_are_german_and_names_of_files_stay(session: Session) -> None:
+    for stage in (PREPARING, PREPARING_EACH_RUN, "reading", "searching"):
+        session.work = Work("Opening reading.csv")
+        session._workers[LONG].progress = Progress(None, stage, "12,000 of 20,000 rows")
+        client, spoken = draw_step(session, "search")
+        [said] = [each for each in texts_of(client) if each.startswith("reading.csv wird geöffnet …")]
+        assert said.endswith(f"{GERMAN.translate(stage)} 12.000 von 20.000 Zeilen")
+        assert list(spoken.missing) == []
 
 
 @pytest.mark.parametrize("step", [each.name for each in STEPS])

@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.machine.compiled import inner, jit
 
-MIX = np.uint64(0x9E3779B97F4A7C15)
+HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 @jit
@@ -40,7 +40,7 @@ def roll_up_by_size(leaves, sizes, words, offsets, widths, lifts, smallest, clas
         enough = False
         for i in range(left):
             word = names[i]
-            slot = np.int64((word * MIX) >> shift)
+            slot = np.int64((word * HASH_MULTIPLIER) >> shift)
             # A slot with an older stamp is free, so that nothing is cleared between lifts.
             while stamps[slot] == tried + 1 and keys[slot] != word:
                 slot = (slot + 1) & mask

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWords, Problem
 from indistinct.algorithms.cluster.merge_nearest import forest_of, merge_by_model, merge_by_size
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of, traits_of_joining
 from indistinct.algorithms.parameters import BETA, IMPORTANCE, SCHEME, STUB
 from indistinct.metrics.loss import Scheme
 from indistinct.parameters import check_parameters
@@ -71,10 +71,7 @@ class KACA(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """With `stub`, rows with equal values may be split, so that recodings fit one table only."""
-        whole = not self.stub
-        return AlgorithmTraits(
-            local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
-        )
+        return traits_of_joining(stub=self.stub)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the merged classes."""

@@ -18,7 +18,7 @@ from indistinct.algorithms.cluster.top_down_parts import (
     specialize,
     specialize_by_size,
 )
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of, traits_of_joining
 from indistinct.frequencies.pieces import Pieces
 from indistinct.frequencies.value import Key
 from indistinct.machine.arrays import Codes, Mask
@@ -57,9 +57,7 @@ class TopDown(Algorithm):
     words: ClassVar[AlgorithmWords] = AlgorithmWords(
         "Groups along hierarchies", "Parts the table along hierarchies as long as it can."
     )
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
-    )
+    traits: ClassVar[AlgorithmTraits] = traits_of_joining(stub=True)
     respecialize_remainder: Annotated[
         bool,
         Parameter(

@@ -10,7 +10,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.cluster._merge_nearest_kernels import Forest
 from indistinct.algorithms.cluster.merge_nearest import Merged, forest_of, merge_by_model, merge_by_size
 from indistinct.algorithms.cluster.top_down_parts import ClusterParts, specialize_by_size
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of, traits_of_joining
 from indistinct.algorithms.parameters import BETA, SCHEME, STUB
 from indistinct.errors import ParameterError
 from indistinct.frequencies.pieces import Pieces, join_pieces
@@ -53,9 +53,7 @@ class TopDownKACA(Algorithm):
         "Near people joined, in parts",
         "Parts the table first, and joins near groups inside the parts. Faster than kaca.",
     )
-    traits: ClassVar[AlgorithmTraits] = AlgorithmTraits(
-        local=True, hierarchies=True, monotone=True, splits=True, reusable=False, tight=True
-    )
+    traits: ClassVar[AlgorithmTraits] = traits_of_joining(stub=True)
     part: Annotated[
         int | None,
         Parameter(

@@ -12,7 +12,7 @@ from math import lcm
 
 import numpy as np
 
-from indistinct.algorithms.base import TreeProblem
+from indistinct.algorithms.base import AlgorithmTraits, TreeProblem
 from indistinct.algorithms.partition.layout import ranks_of, summarize
 from indistinct.frequencies.pieces import Pieces
 from indistinct.hierarchy.explicit import check_rooted
@@ -181,6 +181,14 @@ class ClusterSpace(TreeProblem):
             bounds = tight_bounds(column, ranks, class_ids=class_ids, classes=classes)
             tuples[:, index] = tree.lca(tree.leaf[column.by_rank[bounds.low]], tree.leaf[column.by_rank[bounds.high]])
         return tuples
+
+
+def traits_of_joining(*, stub: bool) -> AlgorithmTraits:
+    """Return the traits of a search that groups cells along hierarchies.
+
+    With `stub`, rows with equal values may be split, so that recodings fit one table only.
+    """
+    return AlgorithmTraits(local=True, hierarchies=True, monotone=True, splits=stub, reusable=not stub, tight=True)
 
 
 def recoding_of(space: ClusterSpace, pieces: Pieces, *, by_row: bool) -> ByCell | ByRow:

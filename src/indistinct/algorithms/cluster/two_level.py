@@ -20,7 +20,7 @@ from indistinct.algorithms.base import Algorithm, AlgorithmTraits, AlgorithmWord
 from indistinct.algorithms.cluster import _roll_up_kernels as _kernels
 from indistinct.algorithms.cluster.leftovers import attach
 from indistinct.algorithms.cluster.refine_charges import at_level
-from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of
+from indistinct.algorithms.cluster.tree_space import ClusterSpace, recoding_of, traits_of_joining
 from indistinct.algorithms.parameters import BETA, METRIC, SCHEME, STUB
 from indistinct.errors import ParameterError
 from indistinct.frequencies.encode import group_rows
@@ -92,10 +92,7 @@ class TwoLevel(Algorithm):
     @property
     def traits(self) -> AlgorithmTraits:  # type: ignore[override]
         """With `stub`, rows with equal values may be split, so that recodings fit one table only."""
-        whole = not self.stub
-        return AlgorithmTraits(
-            local=True, hierarchies=True, monotone=True, splits=self.stub, reusable=whole, tight=True
-        )
+        return traits_of_joining(stub=self.stub)
 
     def search(self, problem: Problem) -> Recoding:
         """Return the recoding of the clusters."""

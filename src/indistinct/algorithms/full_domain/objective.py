@@ -31,7 +31,7 @@ class Objective(ABC):
         return -1.0 if self.metric.goal == "max" else 1.0
 
     def floors(self, nodes: Codes, least: Codes) -> Floats:
-        """Return lower bounds for nodes of which at least `least` rows must be suppressed."""
+        """Return lower bounds for nodes that must suppress at least `least` rows."""
         return np.full(len(nodes), -np.inf)
 
     @abstractmethod

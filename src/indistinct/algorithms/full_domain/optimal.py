@@ -210,7 +210,7 @@ class LatticeSearch:
         self.proven = True
 
     def _sweep(self) -> None:
-        """Take the best of all nodes, surveyed in one pass."""
+        """Survey all nodes in one pass, and set `best` and `score` to the best node that satisfies the model."""
         suppressed, scores = survey_lattice(self.space, self.objective)
         fits = suppressed <= self.space.allowed
         self.open[...] = False
@@ -403,7 +403,7 @@ class _LatticeWalk:
 
 
 def _offsets(sizes: list[list[int]]) -> Codes:
-    """Return where each table of each column begins; a column's last entry is the end of its last table."""
+    """Return the start of each table of each column in one array of all tables; then the end of the last one."""
     width = max((len(column) for column in sizes), default=0) + 1
     offsets, at = np.zeros((max(len(sizes), 1), width), dtype=np.int64), 0
     for j, column in enumerate(sizes):

@@ -111,7 +111,7 @@ class _PublishedGroups:
         return sorted(free, key=lambda j: (-int(often[j]) / weigh(names[j]), j))
 
     def small_groups(self) -> _SmallGroups:
-        """Return the groups of outliers that stay small even with all outliers."""
+        """Return the groups with fewer than k rows even if every outlier joined them; they need further stars."""
         out = self.outliers
         present = np.concatenate([np.flatnonzero(self.witnesses), out.remaining])
         first, some, labels = len(present) - len(out.remaining), out.cut.classes.take(present), self._labels_of(present)

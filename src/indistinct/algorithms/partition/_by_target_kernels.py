@@ -16,7 +16,7 @@ import numpy as np
 from indistinct.algorithms.partition._by_loss_kernels import choose_cuts
 from indistinct.algorithms.partition._cut_order_kernels import inner, jit
 
-FINE = 1 << 20
+WEIGHT_UNITS_PER_ROW = 1 << 20
 """Weights are whole numbers of this fraction of a row."""
 MAX_WEIGHT = np.int64(1) << 60
 
@@ -115,7 +115,7 @@ def weigh_by_entropy(rows, items, starts, smallest, fields, trees, entries, orde
                 for c in range(count):
                     work.left[0, c] += work.table[s, c]
                 bits = entropy_of_sides(count, targets, work)
-                write_candidates(orders, work, cuts, s, np.int64(np.rint(bits / total * FINE)), own)
+                write_candidates(orders, work, cuts, s, np.int64(np.rint(bits / total * WEIGHT_UNITS_PER_ROW)), own)
         forget_codes(items, start, stop, entries, work)
 
 
@@ -160,5 +160,5 @@ def weigh_by_variance(rows, items, starts, smallest, fields, trees, moments, ord
                     if n > 0 and m > 0:
                         apart = work.left[1, t] / n - (work.whole[1, t] - work.left[1, t]) / m
                         gain += moments.scale[t] * apart * apart * (n / (n + m)) * m
-                weight = -np.int64(min(np.rint(gain / total * FINE), np.float64(MAX_WEIGHT)))
+                weight = -np.int64(min(np.rint(gain / total * WEIGHT_UNITS_PER_ROW), np.float64(MAX_WEIGHT)))
                 write_candidates(orders, work, cuts, s, weight, own)

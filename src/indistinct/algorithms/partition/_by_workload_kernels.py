@@ -329,9 +329,12 @@ def divide(
     members,
     sizes,
 ):
-    """Write the order of cells with the left side of each part's chosen candidate first, and describe the candidate.
+    """Divide each part from `first` to `last` by its `chosen` candidate.
 
-    `ends_of` has the last rank of candidates that are cut along ranks, by column and candidate, and -1 for sets.
+    Written for each part: to `order` its cells, the left side first; to `middles` where the right side begins; to
+    `ends` the last rank on the left, for cuts along ranks; to `members` and `sizes` the ranks on the left and their
+    number, for sets. The other arrays are only read. `ends_of` has the last rank of candidates that are cut along
+    ranks, by column and candidate, and -1 for sets.
     """
     for part in range(first, last):
         start, stop, total = starts[part], starts[part + 1], np.int64(0)

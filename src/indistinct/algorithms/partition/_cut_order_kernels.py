@@ -248,9 +248,10 @@ def first_at_least(reach, first, stop, least, times):
 
 @inner
 def choose_positions(reach, count, total, smallest, order, ends):
-    """Write for each candidate the value after which it cuts, nearest its share of the rows; -1 if it cannot.
+    """Write to `ends` the value after which each candidate cuts, nearest its share of the rows; -1 if it cannot.
 
-    Both sides have at least `smallest` rows. The shares are equally spaced, the middle first.
+    `reach[i]` is the number of rows up to the value with index i, or of a single child (`BY_CHILD`), where the rows do
+    not ascend. Both sides have at least `smallest` rows. The shares are equally spaced, the middle first.
     """
     positions, first, stop = len(ends), np.int64(0), count - 1
     if order != BY_CHILD:  # `reach` ascends, so the nearest value is one of the two next to the share

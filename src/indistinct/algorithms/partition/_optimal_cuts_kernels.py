@@ -16,7 +16,7 @@ from indistinct.machine.compiled import inner, jit
 
 TAIL, HEAD, OUT = np.int8(0), np.int8(1), np.int8(2)
 # Upper limit of the keys of groups.
-LARGEST = np.int64(1) << 62
+MAX_GROUP_KEY = np.int64(1) << 62
 # An odd number that spreads keys over the slots of a table (Knuth 1998).
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -77,7 +77,7 @@ def group_cells(ranks, lookup, bases, spans, ids, keys, slots):
     for j in range(len(spans)):
         if spans[j] == 1:
             continue
-        if size > LARGEST // spans[j]:
+        if size > MAX_GROUP_KEY // spans[j]:
             size = np.int64(number_keys(keys, size, ids, slots))
             keys[:] = ids
         base = bases[j] + j

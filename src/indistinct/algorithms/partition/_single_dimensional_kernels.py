@@ -15,7 +15,7 @@ import numpy as np
 
 from indistinct.machine.compiled import inner, jit
 
-# Number of neighboring cuts of which the best one is stored, so that the best of all is found quickly.
+# Number of neighboring cuts per block; the best cut of each block is stored, so that the best of all is found quickly.
 BLOCK = 1024
 # An item of an order has a rank and, in these bits, a cell: values that are used together are adjacent in memory.
 CELL = (1 << 32) - 1
@@ -173,7 +173,7 @@ def refresh(steps, gains, after, best, first, end, begin):
 
 @inner
 def best_cut(gains, best):
-    """Return the open cut with the largest gain, the first of equals, or -1."""
+    """Return the cut with the largest gain, the first of equals, or -1; `best` has that of each block, or -1."""
     chosen = np.int64(-1)
     for block in range(len(best)):
         if best[block] >= 0 and (chosen < 0 or gains[best[block]] > gains[chosen]):

@@ -363,7 +363,7 @@ class MedianSearch:
     """Exact selection of the lower median among `total` rows by counts of buckets, in few passes.
 
     `values` are the buckets with rows: keys from `low` on without their last `shift` bits; `counts` are their rows.
-    `below` rows have keys before `low`; `before` is the largest of these keys, if there is one (`led`).
+    `below` rows have keys before `low`; `before` is the largest of these keys; `led` says whether there is one.
     """
 
     total: int

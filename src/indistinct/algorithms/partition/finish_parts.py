@@ -271,10 +271,12 @@ def assemble_parts(
     hierarchies: Mapping[str, Hierarchy],
     style: Style,
     behind: Sequence[Codes],
+    box: tuple[Codes, Codes] | None = None,
 ) -> Assembled:
     """Join the parts, in the order of the leaves of the tree above them, to one recoding.
 
-    `behind` has further keys of each column that the recoding must know: those after cuts, at which regions end.
+    `behind` has further keys of each column that the recoding must know: those after cuts, at which regions end. `box`
+    has the lowest and highest ranks of all parts together, None where they are the whole table.
     """
     owners = np.concatenate([[0], np.cumsum([len(part.classes) for part in parts])])
     keys = np.concatenate([part.ends.keys for part in parts])
@@ -302,7 +304,7 @@ def assemble_parts(
         counts=np.ones(len(ranks), dtype=np.int64),
         classes=int(owners[-1]),
         style=style,
-        regions=cuts.bounds(tuple(len(each) for each in domains)) if style.extent == "region" else None,
+        regions=cuts.bounds(tuple(map(len, domains)), box) if style.extent == "region" else None,
     )
     last = ranks[np.flatnonzero(np.append(np.diff(class_ids) != 0, True))]
     vectors = np.stack(

@@ -39,17 +39,15 @@ Missing = Literal["value", "pattern"]
 class Mondrian(Algorithm):
     """Greedy multidimensional partitioning: cut the table for as long as every part satisfies the model.
 
-    The widest column is cut at its median, as LeFevre, DeWitt and Ramakrishnan (2006) published; `choose` takes other
-    cuts. With ``information-gain`` or ``variance`` it is the cut after which the `target` is least mixed: a column of
-    any published role, or several (LeFevre, DeWitt and Ramakrishnan 2008). Columns with a hierarchy of categories are
-    cut into the children of their node. Any model can be the test of a cut. The median may go to either side of a cut,
-    without which the size bound of the paper does not hold.
+    Each part of the table is cut in two at the median of its widest column, as long as both sides satisfy the model
+    (LeFevre, DeWitt and Ramakrishnan 2006). It is fast, suppresses no row, and publishes ranges such as [31-36] that
+    fit each class. Columns with a hierarchy of categories are cut into the children of their node.
 
-    `numeric` is the summary statistic of numbers and dates in a class: one form for all columns, or a mapping such as
-    ``{"age": "mean"}``. With ``missing="pattern"`` rows are first split by the quasi-identifiers that they miss, as far
+    `choose` selects other cuts. ``loss`` compares cuts by information loss: it is slower, and loses less.
+    ``information-gain`` and ``variance`` keep the `target` predictable: a published column, or several (LeFevre, DeWitt
+    and Ramakrishnan 2008). `numeric` is the form of numbers and dates in a class: one for all columns, or a mapping
+    such as ``{"age": "mean"}``. With ``missing="pattern"`` rows are first divided by the columns that they lack, as far
     as the model allows.
-
-    Guarantees: every equivalence class satisfies the model, no row is suppressed, and no class could be cut once more.
 
     Raises
     ------

@@ -5,7 +5,7 @@ rows come from or go to.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow as pa
 from indistinct.algorithms.partition.by_passes import Judge, Top
 from indistinct.algorithms.partition.finish_parts import Assembled, Ends, FinishedPart, assemble_parts, finish_part
 from indistinct.algorithms.partition.keyed_columns import KeyedColumn
-from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, key_matrix
+from indistinct.frequencies.passes import LAST_KEY, MISSING_KEY, KeyTree, key_matrix
 from indistinct.frequencies.value import Classes, FrequencySet, Key
 from indistinct.hierarchy.value import Hierarchy
 from indistinct.machine.arrays import Array, Codes
@@ -22,6 +22,7 @@ from indistinct.metrics.registry import SUMMED_BY_PART
 from indistinct.models.dropping import classes_to_drop
 from indistinct.recoding.assign import assign
 from indistinct.recoding.class_rows import ClassRows, gather_classes
+from indistinct.recoding.kinds import Cuts
 from indistinct.recoding.outputs import MAIN, Assignment
 from indistinct.recoding.stored_parts import PartsElsewhere, PartStore, StoredPart
 from indistinct.recoding.summary import Style
@@ -34,7 +35,8 @@ class PartPlan:
     """What finishing a part needs in addition to its rows.
 
     `keys` are the domains of what the model looks at, and `columns` the names of the table's columns in order. With
-    `keeps_cuts` the summary contains the cuts.
+    `keeps_cuts` the summary contains the cuts. `boxes` has the lowest and highest ranks of every part, where regions
+    are published.
     """
 
     quasi: tuple[KeyedColumn, ...]
@@ -45,6 +47,13 @@ class PartPlan:
     schema: Schema
     columns: tuple[str, ...]
     keeps_cuts: bool = False
+    boxes: tuple[Codes, Codes] | None = None
+
+
+def boxes_of(top: KeyTree, columns: Sequence[KeyedColumn]) -> tuple[Codes, Codes]:
+    """Return the lowest and highest ranks of every part below a tree of cuts, of columns whose values are all known."""
+    cut, left, right = (each.astype(np.int32) for each in (top.cut, top.left, top.right))
+    return Cuts(top.axis.astype(np.int16), cut, left, right).bounds(tuple(len(each.quasi.domain) for each in columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,14 +81,14 @@ class PublishedPart:
     summary: PartSummary
 
 
-def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
+def publish_part(plan: PartPlan, number: int, rows: pa.Table) -> PublishedPart:
     """Return the classes of the rows of one part; columns of `rows` that the plan does not name are kept with them."""
     counters: Counter[str] = Counter()
     keys = key_matrix(rows, [column.keys for column in plan.quasi], range(len(plan.quasi)))
     codes = {key: domain.encode(rows[key[0]]) for key, domain in plan.keys.items()}
     part, owners = finish_part(plan.quasi, keys, codes, plan.judge, counters=counters)
     del keys, codes
-    made = assemble_part(plan, part)
+    made = assemble_part(plan, part, number)
     assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
     owners = assignment.class_ids[made.cells[owners]]
     classes = classes_of(plan, assignment, owners, rows)
@@ -88,14 +97,16 @@ def publish_part(plan: PartPlan, _: int, rows: pa.Table) -> PublishedPart:
     return PublishedPart(classes, replace(summary, digest=cuts.digest(), cuts=cuts if plan.keeps_cuts else None))
 
 
-def assemble_part(plan: PartPlan, part: FinishedPart) -> Assembled:
-    """Return the recoding of a part."""
-    alone = Top()
+def assemble_part(plan: PartPlan, part: FinishedPart, number: int) -> Assembled:
+    """Return the recoding of a part, given its number."""
+    alone, box = Top(), None if plan.boxes is None else (plan.boxes[0][number], plan.boxes[1][number])
     # A column counts as having missing values if any part has them, because a published column may indicate it.
     missing = [
         np.full(int(each.low == MISSING_KEY and not each.has_domain), MISSING_KEY, np.uint64) for each in plan.quasi
     ]
-    return assemble_parts(alone, [part], plan.quasi, hierarchies=plan.hierarchies, style=plan.style, behind=missing)
+    return assemble_parts(
+        alone, [part], plan.quasi, hierarchies=plan.hierarchies, style=plan.style, behind=missing, box=box
+    )
 
 
 def classes_of(
@@ -131,7 +142,7 @@ def apply_part(plan: PartPlan, store: PartStore | PartsElsewhere, part: int, row
     """Return the classes of rows under a stored part, without the classes that break the model."""
     stored = store.read(part)
     stored.check_keys([len(column.quasi.domain) if column.has_domain else None for column in plan.quasi])
-    made = assemble_part(plan, finished_part(stored))
+    made = assemble_part(plan, finished_part(stored), part)
     assignment = assign(made.frequencies, replace(made.recoding, schema=plan.schema))
     regions, covered = locate_rows(plan, made, rows)
     owners = np.where(covered, assignment.class_ids[made.cells[regions]], np.int32(-1))

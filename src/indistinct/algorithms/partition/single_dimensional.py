@@ -44,7 +44,7 @@ class SingleDimensional(Algorithm):
     """Single-dimensional partitioning: cut each column into ranges that apply to all rows.
 
     The greedy search repeatedly takes the allowable cut with the largest decrease of discernibility (ties: column
-    order, smaller value). A cut is allowable if no class is split into two of which one violates the model. The answer
+    order, smaller value). A cut is allowable if it splits no class into two so that one violates the model. The answer
     is no worse than the best for any single one of up to eight columns.
 
     With `search="optimal"` the cuts have the smallest discernibility of all, rows being suppressed within the

@@ -31,7 +31,7 @@ MAX_BYTES_KEPT = 1 << 29
 # Columns of `Weighed.effects`: classes of the head that a cut divides, rows that it brings into classes which break the
 # model, the decrease of cost, its smallest part, and whether one of its parts satisfies the model.
 DIVIDED, LOST, GAIN, SMALLEST, USEFUL = range(5)
-EFFECTS = 5
+EFFECTS_PER_CUT = 5
 # After EASY_NODES nodes without a proof, the search improves its starting cuts. That evaluates at most MAX_START_NODES
 # nodes, and at most half of those that the search may enumerate.
 EASY_NODES, MAX_START_NODES = 1_000, 50_000
@@ -138,7 +138,7 @@ def weigh_node(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | 
 
 def weigh_node_by_size(space: CutSpace, cells: RankedCells, status: Codes) -> Weighed | None:
     """Return what `weigh_node_by_model` returns for a model that looks at class sizes alone, by a kernel."""
-    effects, figures = np.empty((space.cuts, EFFECTS), dtype=np.int64), np.zeros(4, dtype=np.int64)
+    effects, figures = np.empty((space.cuts, EFFECTS_PER_CUT), dtype=np.int64), np.zeros(4, dtype=np.int64)
     atoms, sizes = np.empty_like(cells.ranks), np.empty(len(cells.ranks), dtype=np.int64)
     k, weights = space.model.smallest, cells.classes.sizes.astype(np.int64)
     limits = (k, space.budget, space.rows)
@@ -175,7 +175,7 @@ def weigh_node_by_model(space: CutSpace, cells: RankedCells, status: Codes) -> W
 
 def _effects(space: CutSpace, cells: RankedCells, status: Codes, head: Codes, rows: Codes, broken: Mask) -> Codes:
     """Return the effects of each cut of the tail on the classes of the head that satisfy the model."""
-    effects, table = np.zeros((space.cuts, EFFECTS), dtype=np.int64), space.rows
+    effects, table = np.zeros((space.cuts, EFFECTS_PER_CUT), dtype=np.int64), space.rows
     effects[:, SMALLEST] = table
     for column, base in enumerate(space.bases[:-1].tolist()):
         for cut in (np.flatnonzero(status[base : space.bases[column + 1]] == TAIL) + base).tolist():
@@ -287,10 +287,11 @@ class CutSearch:
             self._descend(np.zeros(self.space.cuts, dtype=np.int8), choose)
 
     def improve(self, answers: Iterable[Codes], *, nodes: float, deadline: float) -> None:
-        """Descend greedily from other cuts, then from the best without some of them, while that lowers the cost.
+        """Improve the best cuts by greedy descents, until none lowers the cost any more.
 
-        `answers` are masks of cuts that satisfy the model. About `nodes` nodes are evaluated at most; a descent is
-        completed.
+        Descents start from each column alone, from all columns but one, from `answers` (masks of cuts that satisfy the
+        model), and then from the best cuts without some of them. They end after about `nodes` nodes, or at `deadline`;
+        a descent that began is completed.
         """
         limit = self.nodes + nodes
         for choose in CHOICES:

@@ -101,7 +101,7 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     def below(run: tuple[int, int], grain: int) -> CutTree:
         return _run(rows[slice(*run)], spare[slice(*run)], first=run[0], rule=rule, grain=grain, counters=counters)
 
-    first, *finer = _grains(len(rows))
+    first, *finer = _cells_per_step(len(rows))
     tree = below((0, len(rows)), first)
     for grain in finer:
         runs = list(pairwise([0, *tree.stops.tolist()]))
@@ -113,7 +113,7 @@ def _partition(rows: Codes, rule: _Rule, counters: Counter[str]) -> Partition:
     return Partition(Cuts(tree.axis, tree.cut, tree.left, right), rule.layout.unpack(rows), class_ids, rows[:, -1])
 
 
-def _grains(cells: int) -> list[int]:
+def _cells_per_step(cells: int) -> list[int]:
     """Return, for each step, the number of cells down to which parts are cut.
 
     Each step's parts are shared among threads.
@@ -128,7 +128,7 @@ def _grains(cells: int) -> list[int]:
 
 
 def _run(rows: Codes, spare: Codes, *, first: int, rule: _Rule, grain: int, counters: Counter[str]) -> CutTree:
-    """Partition the cells of `rows`, the first of which has the number `first` among all cells."""
+    """Partition the cells of `rows`, numbered from `first` on."""
     layout, test = rule.layout, rule.test
     cells, columns = len(rows), len(layout.sizes)
     axis, cut, left = (np.empty(2 * cells, dtype=kind) for kind in (np.int16, np.int32, np.int32))

@@ -24,9 +24,9 @@ from indistinct.tables.value import Reading
 
 __all__ = ["DuckDB"]
 
-# Of the memory that a run may take, DuckDB has so much, and a partition of rows that is being shuffled so much.
+# Memory shares of DuckDB and of a shuffle partition.
 FOR_DUCKDB, FOR_PARTITION = 0.3, 0.05
-# Cells may take so much of it; what a cell takes, what it takes for every column, and what a distinct value takes.
+# Memory share of cells; bytes of a cell, of a cell per column, and of a distinct value.
 FOR_CELLS, CELL, FIELD, VALUE = 0.55, 32, 10, 64
 # Memory share of a part of a search by passes, and bytes per row and per column there.
 FOR_PART, ROW, KEY = 0.09, 100, 25

@@ -230,7 +230,7 @@ def _in_codes(table: pa.Table) -> pa.Table:
 # Columns that share a word, the bits of each, and so the codes of a column; 0 means missing.
 TOGETHER, BITS = 4, 16
 MAX_VALUES = (1 << BITS) - 1
-# A batch of which more than this share of rows have a value of their own is not coded.
+# A batch with a larger share of unique values is not dictionary-encoded.
 FEW = 0.1
 # Groups of batches are collected if they are at most this share of the rows; then a batch has this number of rows.
 MAX_SHARE_OF_GROUPS, FEW_ROWS = 0.5, 1 << 14

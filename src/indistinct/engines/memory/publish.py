@@ -126,7 +126,7 @@ def _groupable(column: pa.ChunkedArray) -> pa.ChunkedArray:
 class Run:
     """Classes in the order in which they are published: `shown[i]` comes `i`-th; class `c` begins at `begins[c]`.
 
-    They may be a part of all classes, of which `before` come earlier.
+    They may be a part of all classes; `before` classes come earlier.
     """
 
     shown: Codes
@@ -139,7 +139,7 @@ class Run:
     def of(cls, assignment: Assignment, secret: Secret) -> "Run":
         """Number classes at random where their numbers are published: the search order could reveal something."""
         sizes = assignment.classes.sizes
-        numbered = any(table.bucket for table in assignment.layout.tables.values())
+        numbered = any(table.numbers for table in assignment.layout.tables.values())
         numbers = secret.number(len(sizes), stream=NUMBERING) if numbered else np.arange(len(sizes))
         starts = starts_of(sizes[numbers])
         begins = np.empty(len(sizes), dtype=np.int64)
@@ -172,7 +172,7 @@ def publish_classes(
     """Return one table of a release, or some classes of it; `columns` are those of the original, in order."""
     if table.count is not None:
         return _count_vectors(stock, order, classes, table)
-    numbers = {} if table.bucket is None else {table.bucket: pa.array(_numbers(classes.sizes, classes.before))}
+    numbers = _numbers(table, classes.sizes, classes)
     arrays: dict[str, pa.Array] = {}
     published: dict[str, tuple[Codes, Codes]] = {}
     for index, outputs in enumerate(table.slices):
@@ -235,16 +235,20 @@ def _count_vectors(stock: Stock, order: Codes, classes: Run, table: OutputTable)
     values = spread(lambda name: pc.take(each[name], pa.array(entries[:end])), names, rows=end)
     return pa.table(
         {
-            str(table.bucket): pa.array(_numbers(lengths, classes.before)),
+            **_numbers(table, lengths, classes),
             **{output.name: cells for output, cells in zip(table.outputs, values, strict=True)},
             str(table.count): pa.array(counts[:end]),
         }
     )
 
 
-def _numbers(sizes: Codes, before: int) -> Codes:
-    """Return the number of every row's class, from 1."""
-    return repeat_values(np.arange(before + 1, before + len(sizes) + 1, dtype=np.int32), sizes)
+def _numbers(table: OutputTable, sizes: Codes, classes: Run) -> dict[str, pa.Array]:
+    """Return the number of every row's class, from 1, by the name of its column; nothing where none is published."""
+    first = classes.before + 1
+    return {
+        name: pa.array(repeat_values(np.arange(first, first + len(sizes), dtype=np.int32), sizes))
+        for name in table.numbers
+    }
 
 
 # Offsets of plain text are limited to this number of bytes.

@@ -28,8 +28,8 @@ from indistinct.tables.value import Reading, Table, is_table
 
 __all__ = ["Postgres"]
 
-# Of the memory that a run may take, a partition of rows that is being shuffled has so much, and rows that are held from
-# counting to publishing have so much. Those of a sample, which are nowhere else, may take so much.
+# Memory shares of a shuffle partition, of rows kept from counting to publishing, and of a sample, which is stored
+# nowhere else.
 FOR_PARTITION, FOR_ROWS, FOR_SAMPLE = 0.1, 0.1, 0.4
 
 

@@ -27,13 +27,13 @@ PLAIN: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
     "time": pa.time64("us"),
 }
-# Types that are read as text: those whose text is one value's own, besides strings, enumerations and addresses.
+# Types that are read as text, because equal values have equal texts: strings, enumerations, addresses and others.
 AS_TEXT = ("uuid", "json", "jsonb", "xml", "timetz", "interval", "char", "macaddr", "macaddr8")
 TEXT_CATEGORIES = ("S", "E", "I")
 INTEGERS = ("int2", "int4", "int8")
 # Digits that a decimal of 128 bits holds, and one of 256.
 DIGITS, MAX_DIGITS = 38, 76
-# The driver adds the days between its epoch and ours to infinity, which then stands at the other end.
+# The driver adds the days between its epoch and ours to infinity, which then becomes the other end of the range.
 EARLIEST_DAY, EARLIEST_MICROSECOND = -2_000_000_000, -(2**62)
 
 

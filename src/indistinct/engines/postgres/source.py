@@ -29,7 +29,7 @@ WHERE pg_class.oid = to_regclass($1)
 
 
 # The fewest bytes that a cell takes.
-CODE = 4
+MIN_BYTES_PER_CELL = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -97,7 +97,11 @@ class PostgresTable(SourceDetails):
     def hold(self, columns: Sequence[str], most: int) -> None:
         """Read some columns of all rows, to be grouped here and read again, unless they take more than `most` bytes."""
         tables, size = list[pa.Table](), 0
-        if self.drawn is not None or CODE * self.rows * len(columns) > most or not set(columns) <= set(self.columns):
+        if (
+            self.drawn is not None
+            or MIN_BYTES_PER_CELL * self.rows * len(columns) > most
+            or not set(columns) <= set(self.columns)
+        ):
             return
         for table in self.batches(columns):
             tables.append(table)

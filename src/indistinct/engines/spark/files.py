@@ -29,7 +29,7 @@ SAME = (
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
     *(pa.bool_(), pa.date32()),
 )
-# Old versions of Spark wrote days and moments of another calendar, and said so in these keys of a file.
+# Old versions of Spark wrote days and moments of another calendar, and set these keys of a file.
 OTHER_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 VERSION = b"org.apache.spark.version"
 CALENDAR = "spark.sql.parquet.datetimeRebaseModeInRead"

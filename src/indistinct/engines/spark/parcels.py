@@ -19,7 +19,7 @@ PARCELS_OF_SPARK = f"{PART} int, {PARCEL} binary"
 # Bytes of a parcel, about: a cell of Spark holds two gigabytes at most.
 PARCEL_BYTES = 1 << 26
 # A dictionary is sent with every parcel; it does not pay with more values than one in this number of rows.
-REPEATED = 4
+MIN_ROWS_PER_VALUE = 4
 
 
 def pack_parts(table: pa.Table, parts: Codes) -> Iterator[pa.RecordBatch]:
@@ -78,4 +78,4 @@ def worth_sending(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not isinstance(column.type, pa.DictionaryType):
         return column
     values = sum(len(chunk.dictionary) for chunk in column.chunks)
-    return column.cast(column.type.value_type) if values * REPEATED > len(column) else column
+    return column.cast(column.type.value_type) if values * MIN_ROWS_PER_VALUE > len(column) else column

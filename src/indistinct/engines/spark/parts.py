@@ -1,4 +1,4 @@
-"""Publishing part by part on a cluster: workers finish parts, and write ranges of classes that come of all parts.
+"""Publishing part by part on a cluster: workers finish parts, and write ranges of the classes of all parts.
 
 Rows go to the task of their part, which finishes it; finished parts wait on the disks of workers. Every class then goes
 to the task of a range of what classes show, which unites and writes it. The driver sees summaries alone.
@@ -64,7 +64,7 @@ MADE_OF_SPARK = f"{PARCELS_OF_SPARK}, {TOLD} binary, {SUMMARIES} binary"
 # Bytes of classes that travel together, about.
 PIECE = 1 << 23
 # Words of a part that the driver gets to know, from which it chooses where ranges end.
-SAMPLES = 64
+WORDS_SAMPLED_PER_PART = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,7 +261,7 @@ def sample_words(classes: ClassRows) -> tuple[tuple[str, int], ...]:
     if not len(classes):  # no row of a part is published
         return ()
     starts = starts_of(classes.sizes)
-    wanted = np.linspace(0, starts[-1], SAMPLES, endpoint=False)
+    wanted = np.linspace(0, starts[-1], WORDS_SAMPLED_PER_PART, endpoint=False)
     firsts = np.unique(np.minimum(np.searchsorted(starts, wanted), len(classes) - 1))
     words = class_words(classes.shown.take(pa.array(firsts))).to_pylist()
     return tuple(zip(words, np.diff(np.append(starts[firsts], starts[-1])).tolist(), strict=True))

@@ -239,7 +239,7 @@ class SparkKeyPasses(KeyPasses):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparkParts:
-    """Rows by part, each of which a worker finishes."""
+    """Rows by part; a worker finishes each part."""
 
     passes: SparkKeyPasses
     tree: KeyTree

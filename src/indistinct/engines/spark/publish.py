@@ -90,7 +90,7 @@ def write_folder(run: Callable[[Path], Any], written: pa.Schema, path: Path) -> 
     """Let workers write files next to a folder, move the successful ones into it, and return the number of rows.
 
     `run` returns the frame of the workers' reports about the files that they write to a folder, with the columns
-    `written`. A task that was given up may continue writing for a while, in a folder that is not read.
+    `written`. An abandoned task may continue writing for a while, in a folder that is not read.
     """
     attempts = path.with_name("attempts")
     attempts.mkdir()
@@ -145,7 +145,7 @@ class _Job:
         kept = tuple(dict.fromkeys(output.of for output in outputs if output.values is None))
         contents = tuple(dict.fromkeys(output.of for output in outputs)) if secret.seed is not None else ()
         run = Run.of(assignment, secret)
-        whole = any(len(table.slices) > 1 or table.bucket is not None for table in tables)
+        whole = any(table.needs_whole_classes for table in tables)
         parts = parts_of_output(int(run.starts[-1]), int(source.session.sparkContext.defaultParallelism))
         positions = ClassPlaces(run.places, run.starts, parts, whole)
         words = Words(secrets.token_bytes(32), secret, contents)

@@ -31,7 +31,7 @@ from indistinct.machine.randomness import count_drawn
 
 # The column with the word of a row; no column of a table begins so. Spark's whole numbers have 63 bits and a sign.
 WORD, BITS = "\0word", 63
-# Words are divided into this number of ranges, of which the driver reads one.
+# Words are divided into this number of ranges; the driver reads one of them.
 RANGE_BITS = 16
 # By how many standard deviations more rows are kept than are wanted, and how many more in any case.
 SPREADS, MORE = 10, 50

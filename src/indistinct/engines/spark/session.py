@@ -17,7 +17,7 @@ from indistinct.machine.spill import directory_of_process, spill_error
 OLDEST_JAVA = 17
 PYTHON = "PYSPARK_PYTHON"
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-# Of the driver's memory, groups may take so much: they are there once as they come, and once as one table.
+# Share of the driver's memory for groups: they are stored twice, as received and as one table.
 SHARE_OF_DRIVER = 0.4
 # Rows go past Java, which would spend more on compiling its own code well than that code then takes.
 QUICK_START = "-XX:TieredStopAtLevel=1"

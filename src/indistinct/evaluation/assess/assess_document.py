@@ -27,7 +27,7 @@ from indistinct.evaluation.verdict_line import STATES
 from indistinct.figures import number, percent, plural, short
 from indistinct.frequencies.structure import unit_of, units_of
 
-TELLING = 0.5
+MIN_SHARE_SHOWN = 0.5
 """From this share of a sensitive value on, the classes that tell most of it are shown."""
 MAX_SETS_SHOWN = 10
 ONE_OF = {"rows": "row", "people": "person"}
@@ -71,7 +71,7 @@ def assess_document(values: JsonValues, *, name: str = "", with_classes: bool = 
     blocks: list[Block] = [*risk_blocks(values), *column_grids(values)]
     for side in ("before", "after") if values.at("before") is not None else ("",):
         blocks += _unique_sets(values, side)
-    blocks += attribute_blocks(values, telling=TELLING if with_classes else None)
+    blocks += attribute_blocks(values, telling=MIN_SHARE_SHOWN if with_classes else None)
     blocks += practice_blocks(values)
     blocks += limit_grids(values)
     headline = size_in_words(values)

@@ -30,7 +30,12 @@ from indistinct.release.opening import OpenedTables
 from indistinct.release.pseudonyms.making import are_pseudonyms
 from indistinct.release.published import published_tables
 from indistinct.release.release import Release
-from indistinct.release.verification.by_label import classes_by_label, classes_by_recoding, nobody_shown
+from indistinct.release.verification.by_label import (
+    classes_by_label,
+    classes_by_recoding,
+    no_people_in_buckets,
+    nobody_shown,
+)
 from indistinct.release.verification.check import NOTHING
 from indistinct.release.verification.evidence import (
     Appearance,
@@ -229,7 +234,7 @@ def published_table(
 ) -> AssessedTable:
     """Return a published file, with its original where that is given; raise if it is no release of that.
 
-    `recoding` and what it promised say where people went if labels do not.
+    `recoding` and its guarantee assign people to classes if labels do not.
     """
     source = published.main
     original, whole = (None, None) if before is None else (before.source, before.evidence.counted)
@@ -261,7 +266,7 @@ def bucket_table(
 ) -> AssessedTable:
     """Count a release in buckets; raise if it has values that its `original` does not have."""
     if schema.person:
-        raise nobody_shown(in_buckets=True)
+        raise no_people_in_buckets()
     source = published.sources[MAIN]
     counted = published.in_buckets(schema, reference=reference)
     if original is not None:
@@ -273,7 +278,7 @@ def bucket_table(
 def appearance_notes(table: AssessedTable, *, weights: str | None, pseudonyms: Sequence[str] = ()) -> tuple[str, ...]:
     """Return warnings about columns: those without a role, and identifiers in a published table.
 
-    Columns that are said to show `pseudonyms` are identifiers unless their values look like some.
+    Columns declared as `pseudonyms` are identifiers unless their values look like some.
     """
     shows = _appearance(table, weights=weights, pseudonyms=pseudonyms)
     return (shows if table.published else replace(shows, identifiers=())).warnings

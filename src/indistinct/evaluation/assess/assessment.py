@@ -32,7 +32,7 @@ COUNTED = "counted in the population table"
 
 @dataclass(frozen=True, slots=True)
 class PopulationRisk(AsJson):
-    """What is known of the population beyond a table.
+    """Figures on the population beyond a table.
 
     `basis` says how a journalist's risk was found. `estimates` are of the share of the population that is unique in
     it, and `counted` is the share of the table's members who are unique in the population table. `expected_marketer` is
@@ -58,7 +58,7 @@ class TableRisk:
     unique on unmodified columns, `own_values` those who are unique on each sensitive column, and `identifying` has the
     columns whose values look like free text, names or numbers of people, None if they were not read; these three are of
     the table that is assessed, not of the original before it. `fewest_compatible` is the fewest rows that fit a row
-    where a star matches everything, as sdcMicro counts, for comparison: no promise. None without stars.
+    where a star matches everything, as sdcMicro counts, for comparison: no guarantee. None without stars.
     """
 
     unit: str

@@ -1,7 +1,7 @@
 """Attribute disclosure: what a class reveals about sensitive values of its members, without finding a row.
 
-The figures are those that models promise: the largest share of a value, l in three forms, t under three distances, beta
-and delta. They are given for the release, whatever model it was made for.
+The figures are those that models guarantee: the largest share of a value, l in three forms, t under three distances,
+beta and delta. They are given for the release, whatever model it was made for.
 """
 
 import math
@@ -26,7 +26,7 @@ from indistinct.models.arithmetic import per_class
 from indistinct.models.base import Model, SensitiveModel
 from indistinct.models.of_people import OfPeople
 
-WORST = 5
+MAX_CLASSES_NAMED = 5
 """Number of the worst classes that are named."""
 
 ClassesFor = Callable[[Model], Classes]
@@ -147,7 +147,7 @@ def _count_members(column: str, classes_for: ClassesFor, *, people: bool) -> Cla
 
 @dataclass(frozen=True, slots=True)
 class Shares(SensitiveModel):
-    """Asks how many members have each value, and promises nothing."""
+    """Counts the members with each value, and guarantees nothing."""
 
     name: ClassVar[str] = "shares"
 
@@ -164,7 +164,7 @@ def _worst(
     most: Floats, sizes: Codes, values: Codes, name_class: Callable[[int], Mapping[str, str | None]]
 ) -> tuple[WorstClass, ...]:
     """Return the classes with the largest shares, the larger class first among equals."""
-    order = np.lexsort((-sizes, -most))[:WORST].tolist()
+    order = np.lexsort((-sizes, -most))[:MAX_CLASSES_NAMED].tolist()
     return tuple(
         WorstClass(name_class(index), int(sizes[index]), float(most[index]), int(values[index])) for index in order
     )

@@ -1,4 +1,4 @@
-"""The smallest combination of values of one, two or three quasi-identifiers: what subset anonymity could promise."""
+"""The smallest combination of values of one, two or three quasi-identifiers: what subset anonymity could guarantee."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

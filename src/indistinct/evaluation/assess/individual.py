@@ -143,7 +143,7 @@ def weight_keys(column: str, *, people: bool) -> tuple[Key, ...]:
 def sums_of_weights(classes: Classes, domain: Domain) -> Codes:
     """Return the sum of the weights of each class; `domain` is that of the weight column.
 
-    Every row has its weight. Where people are counted everybody has one weight, counted once in each class that they
+    Every row has its weight. Where people are counted each person has one weight, counted once in each class that they
     are in. Raises `InputError` for weights that are missing, negative or no numbers, and for people with several.
     """
     people = classes.histograms.get((PERSON,))

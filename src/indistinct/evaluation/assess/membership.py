@@ -44,8 +44,8 @@ WORDS = 1 << 64
 # The buckets of each value are listed for one column, whose lists have at most these entries together if possible.
 MAX_LISTED = 1 << 22
 # Deviations within which a normal estimate lies in 95 % of cases; what n draws never met has a share below 3 / n.
-DEVIATIONS = 1.96
-UNMET = 3.0
+DEVIATIONS_OF_95_PERCENT = 1.96
+DRAWS_FOR_UNSEEN_SHARE = 3.0
 # Share of the allowed memory for enumerated candidates, and bytes for each.
 FOR_TUPLES, TUPLE = 0.2, 24
 # What a class and a combination of the original take for each column while they are matched, about, in bytes.
@@ -64,7 +64,7 @@ Histogram = tuple[tuple[str, float], ...]
 class Membership:
     """How many tuples a release makes possible, how many of them are fake, and how many buckets match them.
 
-    `originals` are the distinct original tuples that match a bucket. Unless `exact`, `candidates` and all that is said
+    `originals` are the distinct original tuples that match a bucket. Unless `exact`, `candidates` and all figures
     of fake tuples are estimates, and `interval` holds the number of candidates with a confidence of 95 %. Means are 0
     where there is no such tuple.
     """
@@ -316,11 +316,15 @@ def _estimate(index: _Index, tuples: Codes, matching: Codes, *, total: float, dr
     shares, originals = 1.0 / matches, len(matching)
     most = max(total - float(matching.sum()), 0.0)
     fake = most * float(shares.mean()) if len(shares) else 0.0
-    error = DEVIATIONS * most * float(shares.std(ddof=1)) / math.sqrt(len(shares)) if len(shares) > 1 else most
+    error = (
+        DEVIATIONS_OF_95_PERCENT * most * float(shares.std(ddof=1)) / math.sqrt(len(shares))
+        if len(shares) > 1
+        else most
+    )
     if not len(shares):
-        low, high = 0.0, min(total * UNMET / len(draws), most)
+        low, high = 0.0, min(total * DRAWS_FOR_UNSEEN_SHARE / len(draws), most)
     else:  # where no draw had another number of buckets, a few pairs in as many still may
-        low = max(fake - max(error, fake * UNMET / len(shares)), 0.0)
+        low = max(fake - max(error, fake * DRAWS_FOR_UNSEEN_SHARE / len(shares)), 0.0)
         high = max(min(fake + error, most), fake)
     return Membership(
         originals + fake,

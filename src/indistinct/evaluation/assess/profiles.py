@@ -39,7 +39,7 @@ LIMITS = {
 class Profile:
     """Limits on the figures of an assessment; None where a figure is not limited.
 
-    `attacker` says whose risk `highest`, `average` and `at_risk` speak of. A profile that `refuses_own_values`
+    `attacker` is the one for whom `highest`, `average` and `at_risk` are computed. A profile that `refuses_own_values`
     fails where at least half of the members have a value of their own in a sensitive column, and one that
     `refuses_identifying_values` where a column holds free text, names or numbers of people.
     """

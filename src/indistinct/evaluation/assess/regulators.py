@@ -29,7 +29,7 @@ CMS = "US Centers for Medicare & Medicaid Services, cell size suppression policy
 SAFE_HARBOR = "US HIPAA Privacy Rule, safe harbor, 45 CFR 164.514(b)(2)"
 WP216 = "Article 29 Working Party, Opinion 05/2014 on Anonymisation Techniques (WP216)"
 
-# Words of column names that speak of the identifiers of the safe harbor; its last kind, "any other", has no words.
+# Words of column names for the identifiers of the safe harbor; its last kind, "any other", has no words.
 NAMES = {
     "names": "name forename surname firstname lastname fullname",
     "telephone and fax numbers": "phone telephone mobile fax",

@@ -22,7 +22,7 @@ from indistinct.schema import Schema
 EVERY = "all"
 """The name of all attacks that apply."""
 SECONDS = 60.0
-"""How long all attacks together may take, unless it is said."""
+"""Default time limit of all attacks together, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -53,7 +53,7 @@ class Outcomes(Result):
 
 
 class OthersKnowledge(Knowledge, total=False):
-    """What may be known of a release, and what an attacker or a judge has in addition, as `target_of` takes it."""
+    """Knowledge about a release, and further inputs of an attacker or a judge, as `target_of` takes them."""
 
     external: Any
     control: Any
@@ -116,7 +116,7 @@ def attack(
     seconds
         Time limit; by default none for one attack, and 60 seconds for all together.
     **known
-        What attacker and judge know, besides what `published` takes.
+        Further inputs of attacker and judge, and those of `published`.
 
         * ``original``: the table before publishing, without which successes cannot be counted;
         * ``external``: a table that the attacker knows of people;

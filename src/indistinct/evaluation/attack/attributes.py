@@ -43,9 +43,9 @@ class SensitiveColumn:
 
 
 class AttributeAttack(Attack):
-    """An attack that learns sensitive values; everybody in the original whom a label covers is attacked.
+    """An attack that learns sensitive values; all people of the original covered by a label are attacked.
 
-    The baseline is the share of people of whom the distribution of the whole release tells as much. A person with
+    The baseline is the share of people about whom the distribution of the whole release reveals as much. A person with
     several rows is found out by any of them.
     """
 

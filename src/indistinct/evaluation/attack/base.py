@@ -38,7 +38,7 @@ from indistinct.schema import Schema
 from indistinct.suppression_limit import NO_BUDGET, Budget
 
 # Deviations within which a normal estimate lies in 95 % of cases.
-DEVIATIONS = 1.959963984540054
+DEVIATIONS_OF_95_PERCENT = 1.959963984540054
 
 Interval = tuple[float, float]
 
@@ -51,9 +51,9 @@ def wilson(successes: float, attempts: int) -> Interval:
     """
     if attempts <= 0:
         return (0.0, 1.0)
-    share, square = successes / attempts, DEVIATIONS**2
+    share, square = successes / attempts, DEVIATIONS_OF_95_PERCENT**2
     middle = (share + square / (2 * attempts)) / (1 + square / attempts)
-    spread = DEVIATIONS * math.sqrt(share * (1 - share) / attempts + square / (4 * attempts**2))
+    spread = DEVIATIONS_OF_95_PERCENT * math.sqrt(share * (1 - share) / attempts + square / (4 * attempts**2))
     half = spread / (1 + square / attempts)
     return (max(middle - half, 0.0) if share > 0 else 0.0, min(middle + half, 1.0) if share < 1 else 1.0)
 
@@ -87,8 +87,9 @@ class Target:
     the table that the release was made from: it judges guesses, and serves as the knowledge of a well-informed
     attacker. `external` is a table of people with quasi-identifiers, and names or other columns; `control` has people
     who are not in the release. `model` and `algorithm` are how the release was made, where that is known, and `earlier`
-    is another release about some of the same people. `seed` fixes what an attack draws at random; nothing published
-    depends on it. Where there is a `sample`, about this number of rows of the original are attacked, drawn by chance.
+    is another release about some of the same people. An earlier release may show values of others, and its labels are
+    read over the values of the `later` one. `seed` fixes what an attack draws at random; nothing published depends on
+    it. Where there is a `sample`, about this number of rows of the original are attacked, drawn by chance.
     `learned` keeps what several attacks look at, such as the classes of the release.
     """
 
@@ -101,6 +102,7 @@ class Target:
     model: Model | None = None
     algorithm: Algorithm | None = None
     earlier: "Target | None" = None
+    later: "Target | None" = None
     suppression: Budget = NO_BUDGET
     seed: int | None = None
     sample: int | None = None

@@ -62,11 +62,17 @@ class Crowd:
 
 
 def columns_known(target: Target) -> tuple[QuasiColumn, ...]:
-    """Return the quasi-identifiers over the values of every table at hand.
+    """Return the quasi-identifiers, each with one domain of the values of all given tables.
 
-    Values that a hierarchy does not know are left out: no published label can cover them.
+    Values that a hierarchy does not cover are omitted: no published label can cover them.
     """
-    return target.once("columns", lambda: tuple(_column(target, name) for name in target.schema.quasi))
+    return target.once("columns", lambda: _columns(target))
+
+
+def _columns(target: Target) -> tuple[QuasiColumn, ...]:
+    if target.later is not None:
+        return columns_of([column.domain for column in columns_known(target.later)], target.hierarchies)
+    return tuple(_column(target, name) for name in target.schema.quasi)
 
 
 def _column(target: Target, name: str) -> QuasiColumn:

@@ -1,8 +1,8 @@
 """deFinetti (Kifer 2009): sensitive values of a release in buckets, guessed from the release alone.
 
-Inside a bucket every sensitive value seems equally likely for everybody. But all buckets together tell which values go
-with which quasi-identifiers. The attack starts from equal chances, learns how quasi-identifiers depend on the sensitive
-value (naive Bayes), deals the values of each bucket out anew by what it learned, and repeats both.
+Inside a bucket every sensitive value seems equally likely for each person. But all buckets together tell which values
+go with which quasi-identifiers. The attack starts from equal chances, learns how quasi-identifiers depend on the
+sensitive value (naive Bayes), deals the values of each bucket out anew by what it learned, and repeats both.
 """
 
 import math
@@ -28,8 +28,8 @@ from indistinct.tables.domain import Domain
 
 # Most pairs of a person and a sensitive value of the same bucket to weigh.
 MAX_PAIRS = 30_000_000
-# Rounds in which the values of a bucket are made to fit people and counts in turn.
-FITTING = 6
+# Rounds in which the chances of a bucket are scaled to people and to counts, alternately.
+FITTING_ROUNDS = 6
 # People outside the release to guess at a time.
 BLOCK = 1 << 14
 
@@ -136,7 +136,7 @@ class Dealt:
     """Who may have what: `weights[i]` people with equal values `features[i]` are in a bucket, each with its values.
 
     Pair `p` says that the people `people[p]` may have the sensitive value `values[p]`, which is entry `entries[p]` of
-    their bucket and occurs there `counts[entries[p]]` times; pairs stand together by people, from `starts` on.
+    their bucket and occurs there `counts[entries[p]]` times; pairs are sorted by person; `starts` are the first ones.
     """
 
     features: tuple[Codes, ...]
@@ -187,7 +187,7 @@ class Dealt:
 
     def fit_chances(self, chances: Floats) -> Floats:
         """Scale chances so that they sum to 1 per person and, per bucket, to the count of each value."""
-        for _ in range(FITTING):
+        for _ in range(FITTING_ROUNDS):
             mass = np.bincount(self.entries, weights=chances * self.weights[self.people], minlength=len(self.counts))
             chances = chances * (self.counts / np.maximum(mass, 1e-300))[self.entries]
             chances /= np.maximum(np.add.reduceat(chances, self.starts[:-1]), 1e-300)[self.people]

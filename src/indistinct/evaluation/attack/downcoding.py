@@ -30,8 +30,8 @@ PAIR = 2  # children of a node that must both be there if at least two are
 class Downcoding(Attack):
     """Name finer values than a release publishes, where its being minimal makes them certain.
 
-    What is recovered is a *cell* (a row's value in one column) that is published as several values and of which a
-    strictly finer value or node is named rightly; inside a class it is not said which row it is.
+    What is recovered is a *cell* (a row's value in one column): the release publishes several values, and the attack
+    names a strictly finer value or node that is right. Inside a class the row is not named.
     """
 
     name: ClassVar[str] = "downcoding"

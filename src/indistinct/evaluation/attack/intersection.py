@@ -3,16 +3,14 @@
 After Ganta, Kasiviswanathan and Smith (2008), who call it the composition attack.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from indistinct.evaluation.attack.base import Attack, Outcome, Tally, Target, against, share_of
 from indistinct.evaluation.attack.crowd import (
     Crowd,
-    columns_known,
     control_crowd,
     crowd_of,
     domain_of,
@@ -26,7 +24,6 @@ from indistinct.figures import percent
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, Mask, run_entries
 from indistinct.parameters import Parameter, Whole
-from indistinct.recoding.columns import columns_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +98,7 @@ def _read_earlier(target: Target) -> Target:
     """Return the earlier release as a target with the domains of this one."""
     assert target.earlier is not None  # noqa: S101  (it is needed)
     hierarchies = {**target.hierarchies, **target.earlier.hierarchies}
-    columns = columns_of([column.domain for column in columns_known(target)], hierarchies)
-    learned: dict[Hashable, Any] = {"others": True, "columns": columns}
-    return replace(target.earlier, original=target.original, hierarchies=hierarchies, learned=learned)
+    return replace(target.earlier, original=target.original, hierarchies=hierarchies, later=target, learned={})
 
 
 def _in_both(target: Target) -> Crowd:

@@ -104,7 +104,7 @@ def _count_values(target: Target, owners: Codes, values: Codes, counts: Codes, s
     """
     kept = values >= 0
     if not kept.all():
-        if not target.learned.get("others"):
+        if target.later is None:
             strangers = int((~kept).sum())
             raise not_contained(f"{strangers:,} entries of column {name!r} show values that the original does not have")
         owners, values, counts = owners[kept], values[kept], counts[kept]
@@ -318,7 +318,7 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
     Parts are looked at one after the other, those that leave the fewest groups first. Vectors that agree in the parts
     so far are one *prefix*, whose groups are found once.
     """
-    if not joined:  # nothing is known of people that the release shows
+    if not joined:  # the attacker knows no column that the release shows
         return np.arange(vectors + 1) * size, np.tile(np.arange(size), vectors)
     first, *others = sorted(joined, key=_density)
     indptr, groups_of_rows = _list_groups(first, size)
@@ -327,7 +327,7 @@ def _covering(joined: list[_Joined], size: int, vectors: int, progress: Progress
         people = part.people
         longer = group_rows([prefixes, people + 1], [int(prefixes.max(initial=0)) + 1, int(people.max(initial=0)) + 2])
         parents, values = prefixes[longer.first], people[longer.first]
-        covers = _lookup(part, size, values=int(people.max(initial=-1)) + 1)
+        covers = _covers(part, size, values=int(people.max(initial=-1)) + 1)
         lengths, kept = np.zeros(len(longer), dtype=np.int64), [groups_of_rows[:0]]
         for some in _chunks(np.diff(indptr)[parents]):
             owners, pairs = _expand_rows(indptr, parents[some])
@@ -364,8 +364,8 @@ def _density(joined: _Joined) -> float:
     return len(joined.entries) / max(len(distinct(joined.entries)), 1)
 
 
-def _lookup(part: _Joined, size: int, *, values: int) -> Callable[[Codes, Codes], Mask]:
-    """Return a test whether a group covers a value; no group covers -1."""
+def _covers(part: _Joined, size: int, *, values: int) -> Callable[[Codes, Codes], Mask]:
+    """Return a function that tests whether groups cover values: `size` groups, `values` codes; none covers -1."""
     if part.cover is not None:
         return part.cover.holds
     assert part.slice is not None  # noqa: S101  (one of both is there)
@@ -408,7 +408,7 @@ def _counts(part: Slice, entries: Codes, wanted: Codes, groups: Codes, size: int
 class Belief:
     """How likely each sensitive value is for each distinct vector, given the release: compressed sparse rows of shares.
 
-    `prior` is the share of each value in the whole release, which everybody may know.
+    `prior` is the share of each value in the whole release, which is public.
     """
 
     vector_of_row: Codes

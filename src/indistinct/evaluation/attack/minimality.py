@@ -1,6 +1,6 @@
 """Minimality (Wong et al. 2007): what the choice of an algorithm tells about sensitive values.
 
-The attacker knows everybody's quasi-identifiers, the release, and the algorithm with its model and hierarchies. The
+The attacker knows all people's quasi-identifiers, the release, and the algorithm with its model and hierarchies. The
 sensitive values of a class may be dealt out to its people in many ways. Each way is a table, a *world*; the attacker
 runs the algorithm on it and keeps the worlds that give this very release. If the algorithm looks at sensitive values,
 fewer are left, and the value of a person may be surer than the class shows.
@@ -32,7 +32,7 @@ from indistinct.text_form import spell
 
 # Chances that differ by less differ by rounding.
 ROUNDING = 1e-9
-# Tables of more rows leave more worlds than anybody would search.
+# Tables with more rows have too many possible worlds.
 MAX_ROWS = 2000
 DEFENCE = "a search that does not look at sensitive values (k-anonymity with a larger k), or anatomy"
 
@@ -45,10 +45,10 @@ Release = tuple[tuple[str | None, ...] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Minimality(Attack):
-    """Compute everybody's chances over all tables that the algorithm maps to the release: exact, for small tables.
+    """Compute each person's chances over all tables that the algorithm maps to the release: exact, for small tables.
 
-    More than `worlds` tables are refused. The attacker names the likeliest value of everybody of whom the algorithm
-    tells something, and is judged by the original.
+    More than `worlds` tables are refused. The attacker names the likeliest value of each person about whom the
+    algorithm reveals something, and is judged by the original.
     """
 
     name: ClassVar[str] = "minimality"
@@ -162,7 +162,7 @@ def _sensitive_keys(model: Model, algorithm: Algorithm) -> list[Key]:
 class Known:
     """What the attacker knows, and the truth: the cells of the table, the class of each, one sensitive column.
 
-    `cells` has the true histogram, of which the attacker sees the sums over classes.
+    `cells` has the true histogram; the attacker sees its sums over classes.
     """
 
     cells: FrequencySet

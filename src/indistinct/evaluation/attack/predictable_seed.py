@@ -20,7 +20,7 @@ from indistinct.parameters import Parameter, Whole
 MAX_SHUFFLED = 5_000_000
 # Seeds from 0 on that are tried of any number of rows.
 FEWEST = 2
-# Seeds that people choose, besides small ones.
+# Seeds that people choose, in addition to small ones.
 POPULAR = (42, 123, 1234, 12345, 123456, 1337, 2024, 2025, 2026, 31337)
 
 

@@ -19,7 +19,7 @@ from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, Floats
 from indistinct.machine.ordering import distinct
 
-# A column explains the order where equal values stand together, unless nearly all are of their own.
+# A column explains the order where equal values are adjacent, unless nearly all are unique.
 MAX_SHARE_DISTINCT = 0.5
 
 
@@ -153,7 +153,7 @@ def _together(
 
 
 # The order of rows is taken for the reverse of the original's only if chance hardly makes it look so.
-REVERSED = 1e-3
+MAX_P_VALUE_FOR_REVERSED = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def _compare_order(order: RowOrder) -> _Compared:
     products, first, second = (np.add.reduceat(part, starts) for part in (own * other, own**2, other**2))
     variance = float((first * second / np.maximum(sizes - 1, 1))[sizes > 1].sum())
     compared = _Compared((0, 0), float(products.sum()), math.sqrt(float(first.sum() * second.sum())), variance)
-    sign = -1 if compared.correlation < 0 and compared.p_value < REVERSED else 1
+    sign = -1 if compared.correlation < 0 and compared.p_value < MAX_P_VALUE_FOR_REVERSED else 1
     halves = np.repeat(sizes // 2, sizes)
     ahead = np.flatnonzero(place_in_run < halves)
     difference = sign * (expected[ahead + halves[ahead]] - expected[ahead])

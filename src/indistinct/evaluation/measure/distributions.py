@@ -67,7 +67,7 @@ class ColumnDistance(AsJson):
 class PairDistance:
     """How far the joint distribution of two columns is from that of the original, and how they depend on each other.
 
-    Each measure of dependence stands twice, before and after; Pearson's and Spearman's correlations are None unless
+    Each measure of dependence is a pair, before and after; Pearson's and Spearman's correlations are None unless
     both columns have an order. `together` says that the release shows both in one row, and not in slices apart.
     """
 
@@ -363,14 +363,14 @@ def _by_bucket(each: Slice, values: Codes, part: _Averages, buckets: range) -> C
     return np.stack([np.bincount(owners, weights=column, minlength=len(buckets)) for column in weighted.T], axis=1)
 
 
-# So large is a square; columns of a table in which many stand get smaller ones.
+# Side of a square in pixels; tables with many columns get smaller squares.
 LARGEST, SMALLEST, WIDTH = 44, 20, 420
 
 
 def draw_distributions(distances: Distributions, *, title: str) -> str:
     """Return two heat maps as an SVG document: distances, and dependence before and after.
 
-    On the left stands total variation, of single columns on the diagonal. On the right stands Cramér's V: of the
+    On the left is total variation, of single columns on the diagonal. On the right is Cramér's V: of the
     original below the diagonal, of the release above.
     """
     chart = altair().hconcat(

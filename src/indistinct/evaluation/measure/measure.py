@@ -107,7 +107,7 @@ def measure_table(
     schema
         Roles of the columns of the original.
     k
-        Unit of the average class size, by default the k that the release promised.
+        Unit of the average class size, by default the k that the release guarantees.
     target
         Column of the classification metric.
     metrics

@@ -11,7 +11,7 @@ import numpy as np
 
 from indistinct.machine.arrays import Codes, Floats, Mask, starts_of
 
-ROUNDS = 100
+MAX_ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """An aggregate: its estimate, its bounds and the standard deviation of the estimate; None where nothing is."""
+    """An aggregate: its estimate, its bounds and the standard deviation of the estimate; None if no row matches."""
 
     value: float | None
     low: float | None
@@ -145,7 +145,7 @@ def _least_mean(numbers: Numbers) -> float:
     order = _in_order(numbers)
     floor, here = numbers.limits[0], numbers.high[numbers.units] > 0
     mean = float(numbers.least[here].max(initial=floor if numbers.suppressed else -np.inf))
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         total, rows = _taken(numbers, mean, order)
         if numbers.suppressed and floor < mean:
             total, rows = total + floor * numbers.suppressed, rows + numbers.suppressed

@@ -16,8 +16,8 @@ from indistinct.figures import number, plural
 from indistinct.frequencies.encode import group_rows
 from indistinct.machine.arrays import Codes, Mask
 from indistinct.metrics.queries.boxes import Box, boxes_of
-from indistinct.metrics.queries.published_rows import Pool, PublishedRows, clip
-from indistinct.metrics.queries.value import Query
+from indistinct.metrics.queries.published_rows import Pool, PublishedRows, clip, overlap
+from indistinct.metrics.queries.value import Compare, Query, comparisons_in, negate_condition
 from indistinct.metrics.queries.values import EVERY, NONE, LineSet, TextSet, ValueSet
 from indistinct.tables.domain import Kind
 from indistinct.view.value import ShownColumn
@@ -93,12 +93,24 @@ def _words(value: Number | None) -> str:
 def answer(rows: PublishedRows, query: Query) -> Answer:
     """Answer a query on published rows."""
     whole = replace(_answer(rows, query, _boxes(rows, query)), notes=())
-    notes = [*rows.notes, *([PERHAPS_NONE] if _perhaps_none(whole) else [])]
+    notes = [*rows.notes, *_absent_values(rows, query), *([PERHAPS_NONE] if _perhaps_none(whole) else [])]
     if not query.groups:
         return replace(whole, notes=tuple(notes))
     groups, overlapping = _groups(rows, query)
     notes += [OVERLAPPING] if overlapping else []
     return replace(whole, notes=tuple(notes), groups=groups)
+
+
+def _absent_values(rows: PublishedRows, query: Query) -> list[str]:
+    """Return a note for each comparison by = or IN, or the negation of one, whose values no published row can have."""
+    notes = []
+    for compare in comparisons_in(query.where):
+        equal = negate_condition(compare) if compare.operator in ("<>", "NOT IN") else compare
+        if isinstance(equal, Compare) and equal.operator in ("=", "IN"):
+            name = equal.column
+            if not overlap(rows.view.columns[name], rows.values[name].allowed(equal)).possible.any():
+                notes.append(f"no published row can have {equal}: check how values of column {name!r} are written")
+    return list(dict.fromkeys(notes))
 
 
 def answers(rows: PublishedRows, queries: Sequence[Query]) -> list[Answer]:

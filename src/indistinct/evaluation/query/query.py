@@ -1,6 +1,6 @@
 """Ask a release: what it answers to a query, and how far the answers to a workload are off.
 
-A release, a file or any table is opened for the columns that are asked about, with what is known of its original.
+A release, a file or any table is opened for the columns that are asked about, with the known facts about its original.
 """
 
 import math
@@ -26,9 +26,8 @@ from indistinct.machine.arrays import Codes
 from indistinct.machine.memory import needs_memory
 from indistinct.metrics.queries.parse import parse_query
 from indistinct.metrics.queries.published_rows import PublishedRows
-from indistinct.metrics.queries.value import AllConditions, Compare, Condition, Either, Query, check_columns
+from indistinct.metrics.queries.value import Query, check_columns, comparisons_in
 from indistinct.metrics.queries.workload import Workload
-from indistinct.recoding.assign import domains_of
 from indistinct.recoding.columns import INTERVALS, NumericForms, QuasiColumn, columns_of
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.label_spans import behind_a_zero
@@ -153,10 +152,10 @@ UNKNOWN_SUPPRESSION = "how many rows were suppressed is unknown: bounds hold for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryContext:
-    """What is known besides the published tables: values before publishing, hierarchies, suppressed rows.
+    """Knowledge beyond the published tables: values before publishing, hierarchies, suppressed rows.
 
-    `columns` are those of which the original values are known, and `limits` the ends of others. `forms` are those of
-    numbers. `recoded` are those that a recoding speaks of: one that was found on another table may publish values that
+    `columns` are those with known original values, and `limits` the ends of others. `forms` are those of
+    numbers. `recoded` are the columns of a recoding: one that was found on another table may publish values that
     the original does not have. `searched` is the algorithm whose search on this original the certificate names.
     """
 
@@ -171,7 +170,7 @@ class QueryContext:
 
 
 def rows_of_published(published: Published, queries: Sequence[Query]) -> PublishedRows:
-    """Return the rows of a release with the queried columns, and what is known of its original."""
+    """Return the rows of a release with the queried columns, and the known facts about its original."""
     about = _background_of(published)
     if published.raw is not None:
         about = _with_original(about, published, queries)
@@ -187,10 +186,10 @@ def _background_of(published: Published) -> QueryContext:
     columns: dict[str, QuasiColumn] = {}
     recoded: dict[str, QuasiColumn] = {}
     if published.recoding is not None:
-        recoded = _columns(domains_of(published.recoding), hierarchies)
+        recoded = _columns(published.recoding.recoded_domains, hierarchies)
         columns = _columns(_domains(published, published.recoding), hierarchies)
         for part in published.recoding.of_slices:
-            columns |= _columns(domains_of(part), {**hierarchies, **part.hierarchies})
+            columns |= _columns(part.recoded_domains, {**hierarchies, **part.hierarchies})
     trusted = not certificate or _are_of_classes(algorithm or "", suppressed)
     searched = published.certified_algorithm
     forms = INTERVALS if searched is None else searched.numeric_forms
@@ -202,7 +201,7 @@ def _domains(published: Published, recoding: Recoding) -> Sequence[Domain]:
     """Return the domains of the release's original, or else those of its recoding."""
     made = published.release
     if made is None or not made.assignment.domains:
-        return domains_of(recoding)
+        return recoding.recoded_domains
     return drop_absent_values(made.assignment.domains, made.assignment.frequencies)[0]
 
 
@@ -406,18 +405,5 @@ def _columns_asked_about(queries: Sequence[Query], present: Sequence[str], schem
 
 def _constants(queries: Sequence[Query], name: str) -> list[str]:
     """Return the texts that queries compare a column with."""
-    texts: dict[str, None] = {}
-
-    def visit(condition: Condition | None) -> None:
-        match condition:
-            case Compare(column, _, constants) if column == name:
-                texts.update((str(each), None) for each in constants)
-            case AllConditions(parts) | Either(parts):
-                for part in parts:
-                    visit(part)
-            case _:
-                pass
-
-    for query in queries:
-        visit(query.where)
-    return list(texts)
+    compared = (each for query in queries for each in comparisons_in(query.where) if each.column == name)
+    return list(dict.fromkeys(str(constant) for each in compared for constant in each.constants))

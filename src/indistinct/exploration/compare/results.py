@@ -40,7 +40,7 @@ SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-right
 WIDTH, HEIGHT = 330, 240
 # More labels than this along a front would overlap.
 MAX_LABELS = 8
-WIDE = 30
+MIN_RATIO_FOR_LOGARITHM = 30
 TICKS = tuple(digit / 10.0**power for power in range(8, -1, -1) for digit in (1, 3))
 RISK_TITLES = {"highest": "highest risk of anybody", "average": "average risk"}
 
@@ -116,7 +116,7 @@ def _mark(comparison: Comparison, trial: Trial, metric: str, risk: Risk) -> dict
 def _scale(values: list[dict[str, Any]], key: str) -> Scale:
     """Return a logarithmic scale where all values are above 0, and the largest is many times the smallest."""
     numbers = [each[key] for each in values]
-    return "log" if numbers and min(numbers) > 0 and max(numbers) > WIDE * min(numbers) else "linear"
+    return "log" if numbers and min(numbers) > 0 and max(numbers) > MIN_RATIO_FOR_LOGARITHM * min(numbers) else "linear"
 
 
 def short_model(spec: str | None) -> str:

@@ -25,9 +25,9 @@ from indistinct.machine.arrays import Array, Codes, Floats
 from indistinct.release.verification.evidence import published_schema
 from indistinct.schema import Schema
 
-SHUFFLES = 3_999
-TESTS = 4
-FALSE_ALARMS = TESTS / (SHUFFLES + 1)
+SHUFFLES_PER_TEST = 3_999
+TESTS_PER_TABLE = 4
+FALSE_ALARMS = TESTS_PER_TABLE / (SHUFFLES_PER_TEST + 1)
 """Upper limit of the share of shuffled files that are reported as leaking."""
 # Upper limit of the rows that are tested: more rows do not improve the result.
 MAX_ROWS_TESTED = 2_000
@@ -93,7 +93,7 @@ def _never_reached(statistic: Callable[[Array], float], cells: Codes | Floats, c
     """Return whether no shuffle within the classes reaches the file's statistic; the first that does ends the test."""
     reached, chance = statistic(cells), np.random.default_rng(1)
     by_class = np.argsort(classes, kind="stable")
-    for _ in range(SHUFFLES):
+    for _ in range(SHUFFLES_PER_TEST):
         shuffled = np.empty_like(cells)
         # Sorted by class and then by a random number: only rows of one class change places.
         shuffled[by_class] = cells[np.lexsort((chance.random(len(cells)), classes))]

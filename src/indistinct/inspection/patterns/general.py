@@ -47,9 +47,9 @@ def is_phone(text: str) -> bool:
     >>> is_phone("+49 171 1234567"), is_phone("2024-01-31"), is_phone("02104-6743")
     (True, False, False)
     """
-    digits, marked = len(digits_of(text)), MARKED.search(text)
-    grouped = PARTED.search(text) and not DATE.search(text)
-    return bool(grouped and (PHONE_DIGITS if marked else ZERO_DIGITS) <= digits <= LONGEST_PHONE)
+    if not PARTED.search(text) or DATE.search(text):
+        return False
+    return (PHONE_DIGITS if MARKED.search(text) else ZERO_DIGITS) <= len(digits_of(text)) <= LONGEST_PHONE
 
 
 def is_iban(text: str) -> bool:

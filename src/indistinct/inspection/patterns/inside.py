@@ -77,7 +77,7 @@ def _names_in(words: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     Places and firms bear given names too. Texts of two words are names only where enough of those that look like names
     have a frequent one.
     """
-    found = {}
+    names_of_texts = {}
     alike, frequent = 0, 0
     for text, several in words.items():
         names = [" ".join(pair) for pair in pairwise(several) if _is_titled(*pair) or _is_full_name(*pair)]
@@ -85,10 +85,10 @@ def _names_in(words: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
             names = [text] if is_name_like(text) and has_frequent_name(text) else []
             alike, frequent = alike + is_name_like(text), frequent + len(names)
         if names:
-            found[text] = names
+            names_of_texts[text] = names
     if frequent >= FREQUENT_SHARE * alike:
-        return found
-    return {text: names for text, names in found.items() if names != [text]}
+        return names_of_texts
+    return {text: names for text, names in names_of_texts.items() if names != [text]}
 
 
 def houses_in(texts: Sequence[str]) -> PatternShare | None:

@@ -31,7 +31,7 @@ HOUSE_BEHIND = re.compile(r"^(\D{4,}?)[ ,]+[0-9]{1,4} ?[A-Za-z]?$")
 HOUSE_IN_FRONT = re.compile(r"^[0-9]{1,5}[A-Za-z]?,? (\D{4,})$")
 STREETS, STREET_SHARE = 10, 0.3
 # Codes of three marks alone may be anything: some have a part behind a point.
-POINTED = 0.1
+MIN_SHARE_WITH_POINT = 0.1
 
 
 def patterns_of_texts(texts: pa.Array, counts: Codes, *, rows: int) -> tuple[PatternShare, ...]:
@@ -70,7 +70,7 @@ def count_respelled(texts: pa.Array) -> int:
 def _is_medical(texts: pa.Array, share: PatternShare) -> bool:
     """Return whether codes of diagnoses have points where they are taken for such."""
     pointed = pc.mean(pc.match_substring(texts, ".").cast(pa.int8())).as_py()
-    return not share.certain or pointed >= POINTED
+    return not share.certain or pointed >= MIN_SHARE_WITH_POINT
 
 
 def _by_distribution(texts: pa.Array, counts: Codes, *, rows: int) -> list[PatternShare]:

@@ -33,7 +33,7 @@ from indistinct.tables.value import Reading, declare
 
 # More than any policy has: what is checked before the parser, which reads deep nesting and long keys in quadratic time.
 LARGEST_POLICY = 1 << 26
-DEEPEST = 100
+MAX_NESTING = 100
 LONGEST_WORD = 1000
 TOKENS = re.compile(
     r'"""(?:\\.|[^\\])*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:\\.|[^"\\\n])*"?|\'[^\'\n]*\'?'
@@ -235,10 +235,10 @@ def _check_size(text: str) -> None:
         depth += (word in ("[", "{")) - (word in ("]", "}"))
         dots = 0 if word in ("=", ",", "\n") else dots + (word.count(".") if token["word"] else 0)
         wrong = (
-            f"brackets nest deeper than {DEEPEST}"
-            if depth > DEEPEST
-            else f"a key has more than {DEEPEST} dots"
-            if dots > DEEPEST
+            f"brackets nest deeper than {MAX_NESTING}"
+            if depth > MAX_NESTING
+            else f"a key has more than {MAX_NESTING} dots"
+            if dots > MAX_NESTING
             else f"a word is longer than {LONGEST_WORD:,} characters"
             if token["word"] and len(word) > LONGEST_WORD
             else None
@@ -367,7 +367,9 @@ def check_keys(given: Any, known: Mapping[str, ValueKind], location: str, *, nee
         if key not in known:
             raise PolicyError(
                 f"{location}: unknown key {key!r}",
-                hint=did_you_mean(key, known) or f"known keys: {', '.join(known)}",
+                hint=_where_it_belongs(key, value, location)
+                or did_you_mean(key, known)
+                or f"known keys: {', '.join(known)}",
                 unknown=key,
             )
         if not known[key].accepts(value):
@@ -379,6 +381,17 @@ def check_keys(given: Any, known: Mapping[str, ValueKind], location: str, *, nee
     for key in needed:
         if key not in given:
             raise PolicyError(f"{location}: the key {key!r} is missing", hint=f"known keys: {', '.join(known)}")
+
+
+def _where_it_belongs(key: str, value: Any, location: str) -> str | None:
+    """Return the hint for a key of [privacy] or [algorithm] that has another name or another place."""
+    if location.endswith("[privacy]") and key == "k":
+        return f'write models = ["k-anonymity:k={value}"]'
+    if location.endswith("[algorithm]") and key in ("name", "algorithm"):
+        return f'write use = "{value}"'
+    if location.endswith("[algorithm]") and key in settings_of("privacy"):
+        return f"{key} belongs under [privacy]"
+    return None
 
 
 def _how_to_write(key: str, value: Any, kind: ValueKind) -> str | None:

@@ -29,7 +29,7 @@ from indistinct.tables.value import Reading
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The file that is read, and how; `population` is a table of everybody from whom it was drawn, read alike.
+    """The file that is read, and how; `population` is a table of all people from whom it was drawn, read alike.
 
     Where a table of a `database` is read, there is no path. Of a `sample` only that share of rows is published.
     """

@@ -27,7 +27,7 @@ def boxes_of(condition: Condition | None, columns: Mapping[str, ColumnValues]) -
 
 
 def _boxes(condition: Condition, columns: Mapping[str, ColumnValues]) -> list[Box]:
-    """Convert a condition to boxes, one set of values per column, of which some may overlap."""
+    """Convert a condition to boxes, one set of values per column; boxes may overlap."""
     match condition:
         case Compare(column=column):
             return _drop_empty([{column: columns[column].allowed(condition)}])

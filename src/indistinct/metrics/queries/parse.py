@@ -112,6 +112,8 @@ def _aggregate(tree: Any, exp: Any) -> tuple[Any, str | None]:
     kinds = {exp.Count: "COUNT", exp.Sum: "SUM", exp.Avg: "AVG", exp.Min: "MIN", exp.Max: "MAX"}
     name = kinds.get(type(tree))
     if name is None or tree.expressions:
+        if isinstance(tree, exp.Star):
+            raise InputError("a query has one aggregate; this one has *", hint="COUNT(*) counts rows")
         written = _function_of(tree, exp)
         if written is None or name is not None:
             raise InputError(

@@ -343,7 +343,7 @@ class PublishedRows:
     def _meet(self, box: Box, target: str | None) -> tuple[tuple[Codes, Codes, Codes, Floats], Codes, Codes, Floats]:
         """Return the entries of the target's slice that a box may contain, and the rows of each unit.
 
-        Slices are combined by Fréchet's bounds: of n rows of which a have one property and b another, at least a + b -
+        Slices are combined by Fréchet's bounds: if a of n rows have one property and b another, at least a + b -
         n have both, and at most the smaller number. The estimate assumes independence, given what slices share.
         """
         sizes = self.view.sizes

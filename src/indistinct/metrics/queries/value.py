@@ -106,7 +106,7 @@ class AllConditions(_Combined):
 
 @dataclass(frozen=True, slots=True)
 class Either(_Combined):
-    """Several conditions of which at least one must hold."""
+    """Several conditions; at least one must hold."""
 
     parts: tuple["Condition", ...]
 
@@ -131,6 +131,20 @@ def negate_condition(condition: Condition) -> Condition:
             return Either(tuple(map(negate_condition, parts)))
         case Either(parts):
             return AllConditions(tuple(map(negate_condition, parts)))
+        case _:
+            assert_never(condition)
+
+
+def comparisons_in(condition: Condition | None) -> Iterator[Compare]:
+    """Yield the comparisons of a condition."""
+    match condition:
+        case Compare():
+            yield condition
+        case AllConditions(parts) | Either(parts):
+            for part in parts:
+                yield from comparisons_in(part)
+        case IsMissing() | None:
+            return
         case _:
             assert_never(condition)
 

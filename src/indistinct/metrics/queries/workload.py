@@ -115,7 +115,7 @@ class Workload:
         """Draw COUNT queries of ranges and sets over quasi-identifiers of a table, or over the named `columns`.
 
         Each is about `attributes` columns and chooses a share of about `selectivity` of the rows. Ranges lie around
-        rows that are drawn ("data"), or around values of which every one is as likely ("uniform").
+        rows that are drawn ("data"), or around values that are all equally likely ("uniform").
         """
         return cls.of(
             draw_queries(

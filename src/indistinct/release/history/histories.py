@@ -1,4 +1,4 @@
-"""Who stands where in each release, by pseudonym, and what all releases of the same people tell together."""
+"""The classes of each person in each release, by pseudonym, and what all releases reveal together."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class History:
     """Where earlier releases of the same people are known from, and what may be published after them.
 
     `previous` is the recoding of one and `previous_input` its table; a private `ledger` remembers all of them. With
-    `accept_overlap` a release is made that leaves a person among fewer people than was promised. `fresh` are
+    `accept_overlap` a release is made that leaves a person among fewer people than guaranteed. `fresh` are
     columns that were measured anew for every release that has them.
     """
 
@@ -41,10 +41,10 @@ class History:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Standing:
-    """The people of a release and the classes in which each stands.
+    """The people of a release and the classes of each.
 
     Person `i` is in `classes[indptr[i]:indptr[i + 1]]`. `people` are pseudonyms and ascend; `person` has the
-    columns that tell people apart, with their types. `k` is the smallest class that was promised. A release is `fresh`
+    columns that tell people apart, with their types. `k` is the guaranteed class size. A release is `fresh`
     where every unmodified column was re-measured for it.
     """
 
@@ -111,12 +111,12 @@ MAX_COMPARED = 1 << 28
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histories:
-    """Everybody who is in a new release or in an earlier one, and the number of people each is among.
+    """All people in a new release or in an earlier one, with the size of each person's candidate set.
 
     `index` is where a person is in the new release, -1 where absent. `before` and `now` number histories without and
-    with the new release. `k` is the largest that was promised to a person, `k_before` without the new release, 0 where
-    there was none. `company` is the number of people who share a person's history. `untouched` marks people of whom the
-    new release says nothing, neither by their presence nor by their absence. `fresh` says that the new release is.
+    with the new release. `k` is the largest guaranteed to a person, `k_before` without the new release, 0 where
+    there was none. `company` is the number of people who share a person's history. `untouched` marks people about
+    whom the new release reveals nothing, neither by presence nor by absence. `fresh` says that the new release is.
     """
 
     index: Codes
@@ -279,7 +279,7 @@ def people_to_hold_back(new: Standing, earlier: Sequence[Standing], histories: H
 def _held_back(histories: Histories) -> Codes:
     """Return the people to withhold, by index in the new release, where that release is not re-measured.
 
-    First, everybody whose history with the new release has fewer than k people. Then, where some people of an earlier
+    First, all people whose history with the new release has fewer than k people. Then, where some people of an earlier
     history are missing but fewer than `k_before`, others of it: from its largest new histories as many as leave k in
     each, then whole histories, the smallest first, until `k_before` are missing.
     """

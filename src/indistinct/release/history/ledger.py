@@ -240,7 +240,7 @@ def read_ledger(path: str | Path) -> tuple[LedgerEntry, ...]:
 def forget_release(path: str | Path, number: int) -> LedgerEntry:
     """Remove a release from a ledger, so that later releases are not compared with it.
 
-    This is for releases that were never published, or were withdrawn before anyone received them.
+    This is for releases that were never published, or were withdrawn before a recipient got them.
 
     Parameters
     ----------
@@ -310,8 +310,11 @@ def _require_private(path: Path) -> None:
     try:
         status = path.stat()
     except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
         raise InputError(
-            f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
+            f"there is no ledger {path}"
+            if missing
+            else f"the ledger {path} cannot be read: {os.strerror(error.errno or 0)}",
             hint="check the path; `anonymize` and `apply` with --ledger make a new one",
         ) from None
     if not stat.S_ISREG(status.st_mode):
@@ -474,7 +477,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
                 hint="check its permissions and the free space, run again",
             ) from None
         # What SQLite says may quote what it read.
-        raise _broken(path, "it is no ledger, or it was changed") from None
+        raise _broken(path, "it is not a ledger, or it was changed") from None
 
 
 def _broken(path: Path, reason: str) -> InputError:

@@ -1,8 +1,8 @@
 """A release compared with earlier ones: together they must not reveal more about a person than about k people.
 
-Each release may keep its promise while all together do not: an attacker who knows the people of each release looks only
-among the people who share all classes of a person, and compares releases. So each person must share the history of
-classes with as many as was ever promised. An earlier release is known by its recoding and its table, or by what a
+Each release may satisfy its guarantee while all together do not: an attacker who knows the people of each release looks
+only among the people who share all classes of a person, and compares releases. So each person must share the history of
+classes with as many as were ever guaranteed. An earlier release is known by its recoding and its table, or by what a
 ledger remembers of it. People are those whom the schema's role `person` tells apart; names do not leave this module.
 """
 
@@ -278,7 +278,7 @@ def _people_held_back(job: Publication, earlier: Earlier | None) -> tuple[Source
     ledger = None if earlier.ledger is None else open_ledger(earlier.ledger)
     _, standing, before = _standings(job, earlier, ledger)
     withheld = people_to_hold_back(standing, before) if before else np.zeros(0, dtype=np.int64)
-    if len(withheld) in (0, len(standing)):  # without anybody left the comparison says why
+    if len(withheld) in (0, len(standing)):  # if no person is left, the comparison says why
         return None
     rows = rows_of_people(job.source, standing.people[withheld], schema=job.schema, key=earlier.key)
     return replace(job.source, data=job.source.data.filter(pa.array(~rows))), len(withheld)

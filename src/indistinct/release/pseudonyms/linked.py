@@ -24,7 +24,7 @@ class Linked:
 
     `problem` says why they link what cannot be judged. `people` have a pseudonym, `several` of them have several linked
     rows, and `shared` has, for each of them, how many people share the classes of their rows. `counted` has classes
-    parted by these, where anybody has several rows.
+    divided by these, if a person has several rows.
     """
 
     problem: str | None = None

@@ -55,7 +55,7 @@ class Pseudonym:
 
     The `key` is a file, or the `environment` variable of that name: at least 128 bits, as bytes or in hexadecimal
     digits. The same value has the same pseudonym wherever the key is the same; random numbers are the same for it
-    inside one release only. There is no pseudonym without a key, which anybody could compute. With `knows="classes"`
+    inside one release only. There is no pseudonym without a key: attackers could compute it. With `knows="classes"`
     attackers are assumed to know in which classes a person has rows, and not how many.
 
         >>> Pseudonym(random=True).kind
@@ -294,7 +294,7 @@ KEY_BYTES = 32
 LENGTH = 16
 KIND = f"S{LENGTH}"
 """The type of an array of pseudonyms."""
-LARGEST = 1 << 53
+MAX_EXACT_NUMBER = 1 << 53
 DAY = len("2024-01-31")
 MIDNIGHT = re.compile(r"[ T]00:00:00(?:\.0*)?")
 MISSING = b"\xff\xff\xff\xff"
@@ -363,7 +363,7 @@ def _framed(domain: Domain) -> list[bytes]:
 def canonical(values: pa.Array) -> list[tuple[str, str]]:
     """Return type and text of each value in a form that is equal in every file with this value.
 
-    A column of whole numbers of which one is missing often comes as floating-point numbers, and a date as the midnight
+    A column of whole numbers with a missing value often comes as floating-point numbers, and a date as the midnight
     that it begins with. So a number is an integer or a fraction, however its column stores it, and a moment without a
     time of day is a date. Beyond 2^53 a floating-point number may be one of several integers, and is taken for none.
 
@@ -385,7 +385,7 @@ def canonical(values: pa.Array) -> list[tuple[str, str]]:
 def _number(text: str, *, exact: bool) -> tuple[str, str]:
     """Return type and text of a number, so that 12.0 and 12 are equal."""
     number = Decimal(text)
-    if number.is_finite() and number == number.to_integral_value() and (exact or abs(number) <= LARGEST):
+    if number.is_finite() and number == number.to_integral_value() and (exact or abs(number) <= MAX_EXACT_NUMBER):
         return "integer", str(int(number))
     plain = f"{number:f}" if number.is_finite() else text
     return "fraction", plain.rstrip("0") if "." in plain else plain

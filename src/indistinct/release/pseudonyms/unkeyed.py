@@ -26,7 +26,7 @@ OTHERS = ("sha224", "sha384", "sha3_224", "sha3_256", "sha3_384", "sha3_512", "b
 NAMESPACES = (uuid.NAMESPACE_DNS, uuid.NAMESPACE_URL, uuid.NAMESPACE_OID, uuid.NAMESPACE_X500)
 MAX_TRIED = 2_000
 # Hexadecimal digits that agree by no chance: 64 bits.
-TELLING = 16
+DIGITS_COMPARED = 16
 HEX = re.compile(r"(?:0x)?([0-9a-f-]{16,})")
 
 
@@ -37,10 +37,10 @@ def holds_unkeyed(names: Sequence[str], known: Sequence[str]) -> bool:
     (True, False)
     """
     digits = [text for each in names for text in _digits(each)]
-    begins, ends = {text[:TELLING] for text in digits}, {text[-TELLING:] for text in digits}
+    begins, ends = {text[:DIGITS_COMPARED] for text in digits}, {text[-DIGITS_COMPARED:] for text in digits}
     if not digits:
         return False
-    return any(digest[:TELLING] in begins or digest[-TELLING:] in ends for digest in _hashes(known))
+    return any(digest[:DIGITS_COMPARED] in begins or digest[-DIGITS_COMPARED:] in ends for digest in _hashes(known))
 
 
 def without_hashes(
@@ -112,12 +112,12 @@ def _digits(text: str) -> Iterator[str]:
     plain = HEX.fullmatch(text.strip().lower())
     if plain:
         yield plain[1].replace("-", "")
-    if len(text) >= TELLING * 4 // 6:
+    if len(text) >= DIGITS_COMPARED * 4 // 6:
         try:
             content = base64.b64decode(
                 text + "=" * (-len(text) % 4), altchars=b"-_" if set("-_") & set(text) else None, validate=True
             )
         except (binascii.Error, ValueError):
             return
-        if len(content) >= TELLING // 2:
+        if len(content) >= DIGITS_COMPARED // 2:
             yield content.hex()

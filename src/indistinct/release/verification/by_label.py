@@ -82,14 +82,19 @@ def _require(schema: Schema, original: Source) -> None:
     require_columns((*schema.person, *schema.published), original.columns, table="original")
 
 
-def nobody_shown(*, in_buckets: bool = False) -> InputError:
+def nobody_shown() -> InputError:
     """Return the error of a check that must count people on a release that does not identify them."""
-    needed = "give the original (--original, or original=…)"
     return InputError(
-        "people cannot be counted in buckets, which remove the links between rows"
-        if in_buckets
-        else "people cannot be counted on a release, which does not show who they are",
-        hint=f"{'' if in_buckets else f'{needed}; '}to count rows, give the column the role identifier",
+        "people cannot be counted on a release, which does not show who they are",
+        hint="give the original (--original, or original=…); to count rows, give the column the role identifier",
+    )
+
+
+def no_people_in_buckets() -> InputError:
+    """Return the error of a check that must count people on a release in buckets."""
+    return InputError(
+        "people cannot be counted in buckets, which remove the links between rows",
+        hint="to count rows, give the column the role identifier",
     )
 
 
@@ -108,7 +113,7 @@ def people_by_class(
     Without an original there is nothing, which will do where the release has `shown` people by their pseudonyms.
     """
     main = published.sources[MAIN]
-    published.structure.require_classes(nobody_shown(in_buckets=True))
+    published.structure.require_classes(no_people_in_buckets())
     if original is None:
         if not shown:
             raise nobody_shown()

@@ -72,8 +72,8 @@ class Check:
     published; the last two where they are known. `hierarchies` are those of columns that the model looks at, and
     `population` whom it compares with. `transformations` are those that the published columns must show, and `compared`
     says how their rows differ from the original's, where these were compared. `by_class` says that a file lists classes
-    in the order of what they show, so that some are judged at a time. `later` gives what is to be said once all rows
-    are written, where that is not known before.
+    in the order of what they show, so that some are judged at a time. `later` gives the statements of the certificate
+    once all rows are written, where that is not known before.
     """
 
     engine: Engine
@@ -217,9 +217,7 @@ class Check:
         if self.assignment is None:
             raise AssertionError("only a release that was made here is read as it was written")
         layout = self.assignment.layout
-        table = layout.tables[name]
-        every = [*([table.bucket] if table.bucket else []), *(output.name for output in table.outputs)]
-        every += [table.count] if table.count else []
+        every = list(layout.tables[name].names)
         if not layout.structure.whole_rows:
             return every
         wanted = {*layout.schema.quasi, *self.pseudonyms, *(column for key in self.model.keys for column in key)}
@@ -236,7 +234,7 @@ class Check:
         return schema, replace(evidence, alone=self._alone(schema, whole[MAIN])) if rows else evidence
 
     def _class_evidence(self, main: Source, *, rows: int, coarse: bool) -> tuple[Schema, Evidence]:
-        """Count the classes of a published table, and combine them with what is known of the original."""
+        """Count the classes of a published table, and combine them with the known facts about the original."""
         schema = (
             published_schema(self.schema, main.columns) if self.assignment is None else self.assignment.layout.schema
         )
@@ -299,7 +297,7 @@ class Check:
         return {(name,): alone for name, alone in counted.alone.items()}
 
     def _bucket_evidence(self, sources: Mapping[str, Source], buckets: Buckets, *, rows: int, coarse: bool) -> Evidence:
-        """Count the buckets of a release, and combine them with what is known of the original."""
+        """Count the buckets of a release, and combine them with the known facts about the original."""
 
         def count(name: str, request: Request) -> Counted:
             asked = dict.fromkeys([*request.quasi, *(c for k in (*request.keys, *request.groupings) for c in k)])
@@ -340,7 +338,7 @@ def not_transformed(
 ) -> list[NotTransformed]:
     """Return the published columns that hold values which their transformations do not make.
 
-    A column that is not published has nothing to show, and of one that was generalized afterwards nothing can be said.
+    A column that is not published has nothing to show, and one that was generalized afterwards cannot be judged.
     """
     mismatches = []
     for source in sources.values():
@@ -364,7 +362,7 @@ def transformed_alike(
 ) -> tuple[Source, Mapping[str, Transformation]]:
     """Return an original that is transformed as its release was, and the transformations with what they learnt of it.
 
-    A column of which the release does not show its transformation stays as it was: both can then still be compared.
+    A column without visible masking in the release stays unmodified: both can then still be compared.
     """
     whole, made = transformed_source(original, transformations)
     strange = not_shown(release, made.declared)

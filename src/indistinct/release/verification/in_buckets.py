@@ -87,9 +87,9 @@ class EvidenceInBuckets(Evidence):
 
     def warnings_on_links(self, verdicts: Sequence[ModelVerdict]) -> list[str]:
         """Return warnings on links that were not tested, and on links revealed by shared attributes."""
-        return [*self._warnings_on_sharing(), *self._untested_links(verdicts)]
+        return [*self._warnings_on_shared_columns(), *self._untested_links(verdicts)]
 
-    def _warnings_on_sharing(self) -> list[str]:
+    def _warnings_on_shared_columns(self) -> list[str]:
         """Warn of rows that readers can join across slices by a column that several slices share."""
         warnings = []
         for names, rows in self.by_slice.rejoined().items():

@@ -1,4 +1,4 @@
-"""The people of a population by published class: who would stand where, had everybody been in the table.
+"""The people of a population by published class: the classes they would have, had all of them been in the table.
 
 They are counted for the check of a release, by its recoding or by what its labels cover, and never taken from a search.
 """
@@ -37,7 +37,7 @@ from indistinct.view.read_back import covers_of_counted
 class Population:
     """A population where it lives, and how its people are found among the classes of a release.
 
-    `schema` gives the roles of the original. With a `recoding` they stand where that would send them; without one, in
+    `schema` gives the roles of the original. With a `recoding` they have the classes that it assigns; without one, in
     every class whose labels, read by `hierarchies`, cover their values.
     """
 

@@ -34,7 +34,7 @@ from indistinct.view.read_back import covered_classes
 
 # Rows that are looked at together, and hashes of a table that are held at a time.
 BATCH, MAX_HASHES = 1 << 17, 1 << 22
-# Most bits of a table of which value lies in which class.
+# Largest bit table of the values in each class.
 MAX_BITS = 1 << 31
 MISSING, STRANGE = np.uint64(0x6D697373), np.uint64(0x73747267)
 

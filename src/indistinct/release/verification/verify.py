@@ -243,7 +243,7 @@ def _judge_coarsely(model: Model, evidence: Evidence, judged: Judgement) -> tupl
         return judged, ()
     classes = evidence.classes_for(model)
     several = [name for key in model.keys if len(key) > 1 for name in key if evidence.is_ambiguous(name)]
-    if several:  # which vectors of values are then one is not counted: nothing is promised
+    if several:  # vectors that readers confuse are not counted: nothing is guaranteed
         broken = Judgement(holds=False, achieved={}, violating_classes=len(classes), violating_rows=classes.rows)
         return broken, (_ambiguous(several),)
     merged_histograms = {key: merged_readings(histogram) for key, histogram in classes.histograms.items()}

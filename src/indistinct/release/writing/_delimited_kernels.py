@@ -1,4 +1,4 @@
-"""The compiled loop that spells the rows of a release as delimited text."""
+"""The compiled loop that writes the rows of a release as delimited text."""
 
 import numpy as np
 

@@ -48,9 +48,9 @@ BYTE_ORDER = {"utf-8": codecs.BOM_UTF8, "utf-16-le": codecs.BOM_UTF16_LE, "utf-1
 class Writing(CheckedArguments):
     """How a text file of a release is written, in place of commas, points and UTF-8.
 
-    `delimiter` stands between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by which
-    spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a date
-    or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of
+    `delimiter` is written between fields, and `decimal` in numbers; `bom` puts a byte order mark before the text, by
+    which spreadsheets know its encoding. `spreadsheet` puts an apostrophe before each text that one would change into a
+    date or a number, or run as a formula; `formulas` before those alone that it would run. `labels` are what files of
     statistics programs show of columns. `whole` names columns of floats that were rounded to whole numbers, which text
     files show without a decimal mark.
 

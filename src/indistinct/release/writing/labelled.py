@@ -1,7 +1,7 @@
 """A release as a file of SPSS (.sav), Stata (.dta), or as a transport file of SAS (.xpt), for statistics programs.
 
 Numbers, dates and times are theirs; everything else is text, and so are published ranges. A column whose published
-texts are all labels of codes in the original is written as these codes with their labels, of which only those are kept
+texts are all labels of codes in the original is written as these codes with their labels; only those are kept
 that occur. Nothing of the file that was read goes into it but what labels its columns: no notes, no file label.
 """
 

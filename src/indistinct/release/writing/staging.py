@@ -257,7 +257,7 @@ def _restore(path: Path, backup: Path) -> None:
 def _set_mode(each: Staged, *, overwrite: bool) -> None:
     """Give a file the owner, group and mode of the file that it replaces, or the mode of any new file.
 
-    What the system refuses stays stricter. A group that is not the old one may do what everybody may, not more.
+    What the system refuses stays stricter. A group that is not the old one has the rights of other users, not more.
     """
     if each.private:
         return

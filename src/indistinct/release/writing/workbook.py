@@ -25,7 +25,7 @@ MAX_ROWS, MAX_COLUMNS, LONGEST_TEXT = (1 << 20) - 1, 1 << 14, 32_767
 EPOCH = (1980, 1, 1, 0, 0, 0)
 DAY_ZERO, FIRST_DAY = dt.date(1899, 12, 30), dt.date(1900, 3, 1)
 # Beyond it, a cell's number is not exact.
-EXACT = 1 << 53
+MAX_EXACT_NUMBER = 1 << 53
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\r")
 # Readers of a sheet take _x0041_ for the sign of this number.
 ESCAPE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
@@ -120,7 +120,7 @@ def _is_exact(column: pa.Array) -> bool:
     if not pa.types.is_integer(column.type) or column.null_count == len(column):
         return True
     ends = pc.min_max(column).as_py()
-    return bool(ends["min"] > -EXACT and ends["max"] < EXACT)
+    return bool(ends["min"] > -MAX_EXACT_NUMBER and ends["max"] < MAX_EXACT_NUMBER)
 
 
 def _writer_for(kind: pa.DataType) -> Callable[[Any], str] | None:

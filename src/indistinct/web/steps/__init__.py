@@ -66,7 +66,7 @@ TEXTS = {
         "Say to which coarser values each column may be recoded, and see what becomes of its values.",
     ),
     "privacy": ("Privacy", "Say what must hold of the release, and how many rows may be suppressed for it."),
-    "search": ("Search", "Let an algorithm find the release that loses least and keeps the promise."),
+    "search": ("Search", "Let an algorithm find the release that loses least and satisfies the privacy guarantee."),
     "explore": ("Explore", "Compare solutions, look at before and after, and choose another one."),
     "risk": ("Risk", "See which risk remains, and attack the release before others do."),
     "release": ("Release", "Take the table, its certificate, a report, and the policy to make it again."),

@@ -25,6 +25,8 @@ FIRST_ANALYSIS = (
 )
 ALSO = "Analyze as well:"
 MAX_SUGGESTIONS = 3
+# Names of columns in a question; of more, the first ones and how many others there are.
+MAX_NAMED = 5
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 Column = Mapping[str, Any]
 """What `inspect` found of a column, as JSON values."""
@@ -159,8 +161,15 @@ def _regression(outcome: Column, quasi: Sequence[Column], plan: AnalysisPlan, ro
     if not covariates or mixed or outcome["distinct"] < 2:
         return None
     terms = " + ".join(_term(each) for each in covariates)
-    words = f"Does {outcome['name']} depend on {list_names([each['name'] for each in covariates])}?"
+    words = f"Does {outcome['name']} depend on {_list_some([each['name'] for each in covariates])}?"
     return SuggestedAnalysis(words, "formulas", f"{_spell_name(outcome['name'])} ~ {terms}", family)
+
+
+def _list_some(names: Sequence[str]) -> str:
+    """Return names, of many the first ones and how many others there are."""
+    if len(names) <= MAX_NAMED:
+        return list_names(names)
+    return f"{', '.join(names[: MAX_NAMED - 1])} and {len(names) - MAX_NAMED + 1} others"
 
 
 def _contingency_table(outcome: Column, quasi: Sequence[Column]) -> Iterator[SuggestedAnalysis]:

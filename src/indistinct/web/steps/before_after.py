@@ -22,7 +22,7 @@ from indistinct.web.tasks.usefulness import answerable
 from indistinct.web.worker import TaskError
 
 ORDER, FIRST, COLUMN = "rows-order", "rows-page", "column"
-DRAWN = 3
+COLUMNS_DRAWN_AT_FIRST = 3
 """Columns that are drawn after a search."""
 DISTANCES = "distances"
 """Under this name a session keeps how far a release is from the original."""
@@ -62,26 +62,24 @@ async def draw_rows(screen: Screen) -> None:
     if page["of"] and not page["rows"]:  # there are fewer rows than in the release of before
         screen.choices[FIRST] = first_of(screen, FIRST, of=page["of"], step=ROWS)
         page = await screen.session.ask(class_page, *release, by=order, first=screen.choices[FIRST])
-    word = "bucket" if page["buckets"] else "class"
     least = f"{number(page['smallest'])} people" if page["people"] else plural(page["smallest"], "row")
-    words = (word, "buckets" if page["buckets"] else "classes")
     gone = plural(page["suppressed"], "row")
-    parts.say(f"{plural(page['classes'], *words)}; the smallest has {least}; {gone} suppressed.")
-    if page["buckets"]:
+    parts.say(f"{plural(page['classes'], page['unit'], page['units'])}; the smallest has {least}; {gone} suppressed.")
+    if not page["whole_rows"]:
         parts.say("Values are published by bucket. Which of them belong together inside a bucket is hidden.")
     if not page["rows"]:
         parts.say("No row is suppressed.")
         return
-    parts.html(rows_html(page, word=word), classes="cells")
+    parts.html(rows_html(page), classes="cells")
     pages(screen, FIRST, of=page["of"], step=ROWS)
 
 
-def rows_html(shown: dict[str, Any], *, word: str) -> str:
-    """Return a page of rows as a table: classes are shaded in turn, and a suppressed row says so.
+def rows_html(shown: dict[str, Any]) -> str:
+    """Return a page of rows as a table: every second class is shaded, and a suppressed row says so.
 
     A column that is published under its name has one cell a row, with what becomes of it.
     """
-    unit = ["people"] if shown["people"] else []
+    word, unit = shown["unit"], ["people"] if shown["people"] else []
     apart = [position for position, name in enumerate(shown["after"]) if name not in shown["before"]]
     after_of = {name: position for position, name in enumerate(shown["after"]) if name in shown["before"]}
     names = [*shown["before"], *(f"{shown['after'][position]} " for position in apart)]
@@ -101,7 +99,7 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
         group = "suppressed" if left_out else number(row["class"])
         size = "–" if left_out else number(row["size"])
         rows.append([group, size, *people, *cells, *(Own(row["after"][position]) for position in apart)])
-    caption = f"Published rows by {word}" if shown["buckets"] else f"Rows before → after, by {word}"
+    caption = f"Rows before → after, by {word}" if shown["whole_rows"] else f"Published rows by {word}"
     over = [("", 2 + len(unit) + len(shown["before"])), ("in the bucket, apart", len(apart))] if apart else []
     return table_html(caption, headings, rows, right=("rows", "people"), marked=marked, above=over)
 
@@ -109,10 +107,11 @@ def rows_html(shown: dict[str, Any], *, word: str) -> str:
 def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
     """Draw the columns that lose most before and after, and what the release can still answer; they come by themselves.
 
-    Where no column loses anything, as in buckets, there is nothing to compare.
+    Columns that are lost wholly come last. Where no column loses anything, as in buckets, there is nothing to compare.
     """
     policy = screen.session.rests_on(RELEASED)
-    losses = sorted(made["column_losses"].items(), key=lambda item: -item[1])[:DRAWN]
+    by_loss = sorted(made["column_losses"].items(), key=lambda item: (_is_gone(item[1]), -item[1]))
+    losses = by_loss[:COLUMNS_DRAWN_AT_FIRST]
     if policy is None or not losses:
         return
     parts.heading("Before and after")
@@ -120,13 +119,27 @@ def draw_most_changed(screen: Screen, made: dict[str, Any]) -> None:
         for name, loss in losses:
             with parts.tag("div", classes="column-picture"):
                 box = parts.tag("div")
-                parts.tag("p", f"{name} loses {percent(loss)} of its detail.", classes="hint")
+                parts.tag("p", loss_in_words(name, loss), classes="hint")
             _fill(screen, box, column_picture, policy, made["files"], name)
     parts.heading("What can still be answered")
     box = parts.tag("div", id="answerable", aria_live="polite")
     _fill(screen, box, answerable, policy, made["files"])
     with parts.tag("p"):
         parts.link("See each column, and rows, before and after", "/explore#columns")
+
+
+def _is_gone(loss: float) -> bool:
+    """Return whether not one value of a column is published, as far as figures are shown."""
+    return percent(loss) == percent(1.0)
+
+
+def loss_in_words(column: str, loss: float) -> str:
+    """Return what a column loses, as the sentence of its picture.
+
+    >>> loss_in_words("age", 0.151), loss_in_words("age", 1.0)
+    ('age loses 15.1 % of its detail.', 'No value of age is published.')
+    """
+    return f"No value of {column} is published." if _is_gone(loss) else f"{column} loses {percent(loss)} of its detail."
 
 
 def _fill(screen: Screen, element: Element, task: Any, *arguments: Any) -> None:
@@ -173,7 +186,11 @@ def draw_column(screen: Screen) -> None:
     column = screen.choices.get(COLUMN, names[0])
     column = column if column in names else names[0]
     screen.choice("Column", names, column, lambda value: screen.choices.__setitem__(COLUMN, value), name=COLUMN)
-    _fill(screen, parts.tag("div", classes="column-picture"), column_picture, policy, files, column)
+    with parts.tag("div", classes="column-picture"):
+        _fill(screen, parts.tag("div"), column_picture, policy, files, column)
+        losses = screen.session.result(RELEASED)["column_losses"]
+        if column in losses:
+            parts.tag("p", loss_in_words(column, losses[column]), classes="hint")
 
 
 def draw_comparison(screen: Screen) -> None:

@@ -23,7 +23,7 @@ from indistinct.web.deciding import (
 from indistinct.web.findings import find_in_columns
 from indistinct.web.following import begin_search
 from indistinct.web.frame import Screen
-from indistinct.web.language import Own
+from indistinct.web.language import Own, shown_value
 from indistinct.web.standing import INSPECTED, STARTER
 from indistinct.web.steps.column_publishing import draw_publishing
 from indistinct.web.steps.verdict_box import draw_findings
@@ -291,7 +291,8 @@ def sample_values(column: Mapping[str, Any]) -> str:
     >>> sample_values({"frequent": [{"value": "AOK", "rows": 9}, {"value": "TK", "rows": 4}]})
     'AOK · TK'
     """
-    texts = [" ".join(str(each["value"]).split()) for each in column["frequent"][:SAMPLES]]
+    values = [shown_value(str(each["value"]), column.get("type", "")) for each in column["frequent"][:SAMPLES]]
+    texts = [" ".join(each.split()) for each in values]
     return " · ".join(text if len(text) <= LONGEST_SAMPLE else f"{text[:LONGEST_SAMPLE]}…" for text in texts)
 
 

@@ -1,4 +1,4 @@
-"""What a search found: whether the promise holds, what was published, what was lost, and why this algorithm."""
+"""The result of a search: guarantees, published rows, information loss, and the choice of the algorithm."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -93,7 +93,7 @@ def _verdicts(made: Made) -> None:
     broken = "classes that break it"
     parts.table(
         "What was asked for, and what was reached",
-        ["promise", "holds", "reached", broken],
+        ["privacy guarantee", "satisfied", "reached", broken],
         [
             (
                 promise_in_words(each["model"]),

@@ -14,7 +14,7 @@ from indistinct.web import parts
 from indistinct.web.deciding import LEAST, SAME, read_anew, shape_of, with_answers
 from indistinct.web.files import allowed_path, uploaded_path
 from indistinct.web.frame import SAVED_JOBS, Screen
-from indistinct.web.language import Own
+from indistinct.web.language import Own, shown_value
 from indistinct.web.project import UPLOADED, open_project, open_saved, take_told
 from indistinct.web.saving import SUFFIX, new_key
 from indistinct.web.sessions import OUTCOMES, SAVED, Session
@@ -42,7 +42,7 @@ TO_COLUMNS = "Go on to columns"
 FROM_LIST = "choose one of the list"
 NOTES, FORM, WAITING, SHEETS = "notes", "form", "waiting", "sheets"
 """Under these names a session keeps the notes on each column, how the file is written, a
-policy whose table must still be uploaded, and a workbook of which a sheet must still be chosen."""
+policy whose table must still be uploaded, and a workbook whose sheet must still be chosen."""
 ANSWERS, KEEPS_ROWS, NOT_TAKEN_OVER = "answers", "keeps-rows", "not-taken-over"
 TABLES_REASONS, TABLES_LEFT_OUT, TABLES_NAME = "tables-reasons", "tables-left-out", "several tables"
 """Under these names a session keeps why several tables are linked so, and which were left out; and how they are called
@@ -537,7 +537,8 @@ async def _rows(screen: Screen) -> None:
         screen.choices["first"] = 0
         return await _rows(screen)
     last = first + len(page["rows"])
-    numbered = [(f"{first + index:,}", *map(Own, row)) for index, row in enumerate(page["rows"], start=1)]
+    written = [map(shown_value, row, page["kinds"]) for row in page["rows"]]
+    numbered = [(f"{first + index:,}", *row) for index, row in enumerate(written, start=1)]
     headings = ["row", *map(Own, page["columns"])]
     parts.table(f"Rows {first + 1:,} to {last:,} of {page['of']:,}", headings, numbered).classes("cells")
     if page["width"] > len(page["columns"]):

@@ -126,7 +126,7 @@ def _again(screen: Screen, columns: Sequence[str], begin: Callable[..., None]) -
     if not different:
         raise TaskError("nothing is different from how the table was read")
     anew = any(key in STRUCTURE for key in different)
-    if anew:  # other columns may be there, of which nothing is known yet
+    if anew:  # there may be other columns, which were not inspected yet
         after = Reading(**{key: getattr(after, key) for key in STRUCTURE})
     at = f"reading-{different[0]}" if len(different) == 1 else BUTTON
     begin(screen.session, policy.source, after, at=at, exact=not anew)

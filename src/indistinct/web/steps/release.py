@@ -89,7 +89,7 @@ async def draw(screen: Screen) -> None:
     parts.say(sentence(made))
     for warning in made["warnings"]:
         if not told_by_verdict(warning):
-            parts.notice(as_sentence(warning))  # no second verdict: what is open stands above
+            parts.notice(as_sentence(warning))  # no second verdict: open lines are above
     session = screen.session
     files = _offer(session)
     _ask_statement(screen)

@@ -44,7 +44,7 @@ BESIDE = {
     "control": ("A control", "People of the same kind who are not in the table: what is found of them is chance."),
     "earlier": ("Another release", "A published table about some of the same people."),
 }
-NINE = 0.09
+LIMIT_OF_NINE_PERCENT = 0.09
 ROUNDED = (
     "A class of 11 has a risk of 1/11 = 0.0909: strictly above 0.09, and enough where the limit is read as rounded, as "
     "in practice. Classes of 12 are on the safe side."
@@ -102,9 +102,11 @@ def risk_in_sentences(figures: Any) -> list[str]:
         f"An attacker who knows that a person is in the table, and all that others may know of them, is right about "
         f"their {one} with a probability of {percent(highest)} at most.{was}",
         f"On average over all {unit} this is {percent(figures['prosecutor']['average'])}.",
-        f"{number(figures['uniques'])} of {number(figures['members'])} {unit} are alone: no other looks like them."
+        f"{number(figures['uniques'])} of {number(figures['members'])} {unit} are unique by the quasi-identifiers: no "
+        f"other has the same values."
         if figures["uniques"]
-        else f"None is alone: each of the {number(figures['members'])} {unit} looks like others.",
+        else f"By the quasi-identifiers none of the {number(figures['members'])} {unit} is unique: others have the "
+        f"same values.",
     ]
     uniques = figures["population_uniques"]
     if uniques["dankar"] is not None:
@@ -128,19 +130,15 @@ def _draw_outcomes(outcomes: Any) -> None:
     else:
         parts.say("None of these attacks applies to this release.")
     if outcomes_found["left_out"]:
-        parts.say(
-            f"Not through in time: {', '.join(outcomes_found['left_out'])}. Give attacks more time below.", kind="hint"
-        )
+        parts.say("These attacks were not through in time; give them more time below:", kind="hint")
+        with parts.tag("ul", classes="hint"):
+            for name in outcomes_found["left_out"]:
+                _draw_attack(name)
 
 
 def _draw_attack(name: str) -> None:
-    """Draw an attack with its description and its name in the literature."""
-    with parts.tag("li"):
-        parts.tag("span", f"{sentence_of(name)} ".lstrip())
-        if name in every_attack():
-            parts.term(Own(name), (every_attack()[name].__doc__ or name).strip().partition("\n")[0])
-        else:
-            parts.tag("span", Own(name))
+    """Draw what an attack tries; the details have its name in the literature."""
+    parts.tag("li", sentence_of(name) or Own(name))
 
 
 def words_of_attack(name: str, kind: type[Attack]) -> str:
@@ -176,7 +174,11 @@ def _draw_limits(screen: Screen, verdict: Verdict) -> None:
 def _nearly(gate: Any) -> str | None:
     """Return the explanation of classes of 11 that miss a limit of 0.09, else None."""
     failed = [line for line in gate["lines"] if not line["passed"]]
-    missed = [each for each in failed if each["limit"] == NINE and each["value"] and round(each["value"], 2) == NINE]
+    missed = [
+        each
+        for each in failed
+        if each["limit"] == LIMIT_OF_NINE_PERCENT and each["value"] and round(each["value"], 2) == LIMIT_OF_NINE_PERCENT
+    ]
     return ROUNDED if missed and len(missed) == len(failed) else None
 
 

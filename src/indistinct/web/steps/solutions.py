@@ -22,7 +22,7 @@ SOME_ROWS = "Some rows, before → after"
 MOST, METRIC, LOOKED, EVERY, FIRST = "most-nodes", "metric", "looked", "every-node", "nodes-page"
 ON_PAGE = 15
 # The longest front that is listed whole.
-LISTED = 40
+MAX_NODES_LISTED = 40
 
 
 async def draw_lattice_view(screen: Screen) -> None:
@@ -95,16 +95,17 @@ def _draw_found(screen: Screen, explored: Explored) -> None:
     if not _is_fresh(screen):
         parts.notice("The job was changed since: these solutions are those of before.", kind="warning")
     satisfied = int(all_nodes.satisfied.sum())
-    parts.heading(f"{plural(len(all_nodes), 'solution')}, {satisfied:,} of which keep the promise", level=3)
+    words = f"{plural(len(all_nodes), 'solution')}, {satisfied:,} of which satisfy the privacy guarantee"
+    parts.heading(words, level=3)
     parts.say(
-        f"The promise is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
+        f"The privacy guarantee is {all_nodes.model}, with at most {all_nodes.suppression:,} of {all_nodes.rows:,} "
         f"{all_nodes.unit} suppressed."
     )
     if not satisfied:
         least = int(all_nodes.suppressed_rows.min())
         parts.notice(
-            f"No solution keeps the promise. The one that needs least leaves out {least:,} of {all_nodes.rows:,} "
-            f"{all_nodes.unit}.",
+            f"No solution satisfies the privacy guarantee. The one that needs least leaves out {least:,} of "
+            f"{all_nodes.rows:,} {all_nodes.unit}.",
             kind="warning",
             hint="Allow more rows to be suppressed in the step Privacy, or give columns coarser levels.",
         )
@@ -159,7 +160,7 @@ def _draw_front(screen: Screen, explored: Explored, metric: str) -> None:
     better = "lower" if explored.lattice.goals[metric] == "min" else "higher"
     picture = draw_front(spots, explored.places[metric], cost=metric, better=better, share=metric in SHARES)
     pickable(picture, _look(screen), name="lattice-front", classes="plot")
-    _node_table(screen, explored.lattice, front[:LISTED], "The best trade-offs", name="front-table")
+    _node_table(screen, explored.lattice, front[:MAX_NODES_LISTED], "The best trade-offs", name="front-table")
 
 
 def in_words(exploration: Exploration, row: Row, metric: str) -> str:
@@ -196,7 +197,7 @@ def _node_table(screen: Screen, exploration: Exploration, rows: Sequence[Row], c
     ]
     looked = screen.choices.get(LOOKED)
     marked = [index for index, row in enumerate(rows) if row["node"] == looked]
-    headings = ("levels", "coarser than the table", "holds", *counts, "look")
+    headings = ("levels", "coarser than the table", "satisfied", *counts, "look")
     markup = table_html(caption, headings, entries, right=counts, marked=marked)
     pickable(markup, _look(screen), name=name)
 
@@ -283,7 +284,7 @@ def _facts(exploration: Exploration, row: Row) -> None:
     levels = zip(exploration.columns, exploration.meanings, row["node"], strict=True)
     facts = [
         *((Own(column), meanings[level]) for column, meanings, level in levels),
-        ("keeps the promise", "yes" if row["satisfied"] else "no"),
+        ("satisfies the guarantee", "yes" if row["satisfied"] else "no"),
         ("suppressed", f"{row['suppressed_rows']:,} of {exploration.rows:,} {exploration.unit}"),
         ("classes", f"{row['classes']:,}"),
         ("smallest class", f"{row['smallest_class']:,} {exploration.unit}"),

@@ -1,4 +1,4 @@
-"""The verdict on a release, the same wherever it stands: one sentence, what is open with what to do, and the rest."""
+"""The verdict on a release, the same on every step: a sentence, open lines with remedies, and the rest."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

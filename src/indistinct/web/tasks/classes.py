@@ -21,7 +21,6 @@ from indistinct.frequencies.value import PERSON, Key
 from indistinct.job.opening import transform
 from indistinct.job.policy import Policy
 from indistinct.machine.arrays import Codes, starts_of
-from indistinct.recoding.assign import keys_of, needs_joint
 from indistinct.recoding.kinds import Recoding
 from indistinct.recoding.outputs import SENSITIVE, Assignment
 from indistinct.recoding.storage import read_recoding
@@ -92,7 +91,9 @@ def class_page(
     return {
         "before": list(sorted_table.before.column_names),
         "after": list(sorted_table.headings),
-        "buckets": not sorted_table.structure.whole_rows,
+        "unit": sorted_table.structure.unit,
+        "units": sorted_table.structure.units,
+        "whole_rows": sorted_table.structure.whole_rows,
         "people": sorted_table.people is not None,
         "rows": [
             {
@@ -149,9 +150,9 @@ def by_class(table: Table, policy: Policy, recoding: Recoding) -> Sorted:
     """Return the rows of a table sorted by the classes of a recoding."""
     schema, model = promise_of(recoding, None)
     keys: tuple[Key, ...] = ((PERSON,),) if schema.person else ()
-    if needs_joint(recoding):  # its pieces speak of what the search had counted
+    if recoding.splits_by_sensitive:  # its pieces refer to the counts of the search
         extra = (*policy.algorithm.keys, *([(policy.target,)] if policy.target else []))
-        keys = tuple(dict.fromkeys([*keys_of(recoding), *model.table_keys, *extra]))
+        keys = tuple(dict.fromkeys([*recoding.counted_keys, *model.table_keys, *extra]))
     source: Table = transform(table, schema, recoding.transformations or {}, hierarchies=policy.hierarchies)
     made = fit(open_source(source)[0], source, recoding, keys=keys)
     assignment = made.assignment

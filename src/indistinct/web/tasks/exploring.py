@@ -168,7 +168,7 @@ class ShownSolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """Solutions from the safest to the finest, all of which keep the promise or another k of it.
+    """Solutions from the safest to the finest, which all satisfy the guarantee, or the same with another k.
 
     `kind` says what differs: levels, or sizes of k. `before` has the sampled rows of the original, under `columns`. The
     one that was published is `own`; `others` are the places, risk and loss, of solutions that another one beats.
@@ -294,7 +294,7 @@ PERIODS = ("day", "month", "quarter", "year", "decade")
 SIZES = (2, 3, 5, 8, 12, 20, 35, 60, 100)
 """Sizes of k that are tried in addition to the required one."""
 # Seconds of a search that can be done again for every size as it was.
-QUICK = 3.0
+MAX_SECONDS_TO_REPEAT = 3.0
 # After this time no further size is tried, if there are some already: the nearest ones come first.
 LONGEST, ENOUGH = 12.0, 3
 
@@ -303,7 +303,7 @@ def _solve_by_size(
     desk: Desk, table: Table, policy: Policy, algorithm: Algorithm, made: Mapping[str, Any]
 ) -> Solutions:
     """Return solutions by searching again with other class sizes."""
-    searching = algorithm if made["counters"]["seconds"] < QUICK else _without_refining(algorithm)
+    searching = algorithm if made["counters"]["seconds"] < MAX_SECONDS_TO_REPEAT else _without_refining(algorithm)
     asked, members = max(sizes_asked(policy.models)), made["original_people"] or made["original_rows"]
     possible = [k for k in SIZES if k != asked and k <= (members or 0) // 4]
     sizes = sorted(possible, key=lambda k: abs(math.log(k / asked)))

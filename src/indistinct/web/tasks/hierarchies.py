@@ -30,7 +30,7 @@ MAX_STRANGERS = 50
 """Number of uncovered values that are shown."""
 FREQUENT, ENDS = 6, 3
 """Number of the most frequent values that are shown, and of the smallest and largest ones."""
-RARE = 0.01
+MAX_SHARE_OF_RARE = 0.01
 """Share of the rows below which a value is rare."""
 # Upper limits of the cached values and hierarchies of columns; three times the number of columns for others.
 KEPT = 64
@@ -42,7 +42,7 @@ FIRST_CUTS = 8
 class HierarchyFit:
     """How a hierarchy fits a column: how many labels each level has, or what is wrong with it.
 
-    `uncovered` counts the values that it does not know, of which `strangers` are the first.
+    `uncovered` counts the values that it does not know, and `strangers` are the first of them.
     """
 
     kind: str
@@ -125,7 +125,7 @@ def _join_rare(domain: Domain, counts: Codes) -> Explicit | None:
     present = int(domain.missing)
     texts = [text or "" for text in domain.texts()[present:]]
     rows = dict(zip(texts, counts[present:].tolist(), strict=True))
-    return join_values(rows, least=max(MIN_ROWS_OF_VALUE, round(RARE * int(counts.sum()))))
+    return join_values(rows, least=max(MIN_ROWS_OF_VALUE, round(MAX_SHARE_OF_RARE * int(counts.sum()))))
 
 
 def _example(domain: Domain, counts: Codes, bound: "_Bound") -> tuple[str, ...]:

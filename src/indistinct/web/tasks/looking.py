@@ -27,6 +27,7 @@ from indistinct.schema import Role
 from indistinct.tables import Reading, Table
 from indistinct.tables.addresses import is_elsewhere, read_ordinary
 from indistinct.tables.dialect import encodings, find_dialect
+from indistinct.tables.domain import Kind
 from indistinct.tables.lakes import kind_of_lake
 from indistinct.tables.opening import delimited_reading
 from indistinct.tables.several import DELIMITED, LABELLED, SHEETS, files_of, kind_of_file
@@ -66,7 +67,7 @@ class MissingTable:
 
 @dataclass(frozen=True, slots=True)
 class Sheets:
-    """A workbook has several sheets with cells: their names, of which one must be chosen."""
+    """The names of a workbook's sheets with cells: one must be chosen."""
 
     names: tuple[str, ...]
 
@@ -308,11 +309,18 @@ def preview(desk: Desk, path: Any, reading: Reading, *, first: int = 0, rows: in
     columns = [[_shorten_cell(value) for value in column.to_pylist()] for column in part.columns]
     return {
         "columns": names,
-        "types": [str(each) for each in part.schema.types],
+        "kinds": [_kind_of(each) for each in part.schema.types],
         "rows": [list(row) for row in zip(*columns, strict=True)],
         "of": data.num_rows,
         "width": data.num_columns,
     }
+
+
+def _kind_of(type_: pa.DataType) -> Kind:
+    """Return how values of a type are written: with a decimal mark, as days, or otherwise."""
+    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+        return Kind.NUMBER
+    return Kind.DATE if pa.types.is_date(type_) or pa.types.is_timestamp(type_) else Kind.TEXT
 
 
 def _shorten_cell(value: Any) -> str:

@@ -52,8 +52,8 @@ def prepare(
 
     `made` is what the search found, and `shipped` the policy for recipients. The table is written `again` from the
     recoding if it shall look otherwise; else it is the one that the search wrote. Reports tell of `attacks` that were
-    run, or run some for up to `seconds`; the one for recipients speaks `language`. Returns `verdict`, the files of
-    `downloads` by their kind, and `notes`. Raises `VerificationError` if a promise does not hold.
+    run, or run some for up to `seconds`; the one for recipients is in `language`. Returns `verdict`, the files of
+    `downloads` by their kind, and `notes`. Raises `VerificationError` if a guarantee is not satisfied.
     """
     folder.mkdir(mode=0o700, parents=True)
     path = folder / shipped_name(shipped)
@@ -124,7 +124,7 @@ def _write_again(desk: Desk, policy: Policy, made: Mapping[str, Any], path: Path
     """Publish the table again with the found recoding in another format, and record it in the ledger."""
     recoding = read_recoding(made["files"]["recoding"])
     original = original_of(desk, policy)
-    # What the first release promised and was allowed holds again, and is known by its recoding.
+    # Guarantee and limit are those of the first release, stored in its recoding.
     job = job_of_policy(policy, table=original, recoding=recoding, model=None, suppression=None, output=None)
     release = run_job(job)
     about = replace(release.check.about, algorithm=made["certificate"]["algorithm"])

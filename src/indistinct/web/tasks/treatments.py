@@ -56,7 +56,7 @@ class Treatments:
 
     `ways` has the coarser ways of each column. `dropped` are sets of columns, each with one column more than the one
     before it, and how many members are unique on all others together with the equivalence class. `varying` are the
-    quasi-identifiers of which a person has several values; without them, equal rows put a person into one class.
+    quasi-identifiers with several values of one person; without them, equal rows put a person into one class.
     """
 
     members: int = 0

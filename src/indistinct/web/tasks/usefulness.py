@@ -98,7 +98,7 @@ def _forest_plot(analyses: Analyses) -> str | None:
 def width_in_words(view: View, name: str) -> str:
     """Describe the average width of the published values of a column; empty if they are unmodified.
 
-    A column of which hardly any value is joined with others counts as unmodified, too.
+    A column whose values are hardly ever merged counts as unmodified, too.
     """
     column, whole = view.columns[name], view.home(name)
     codes, counts = whole.codes[name], whole.counts

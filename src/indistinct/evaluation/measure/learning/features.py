@@ -1,7 +1,7 @@
 """What a classifier is given: the rows of a release, in which labels cover several values, and rows of the original.
 
 Every column becomes two tables of features, one with a row for each published value and one with a row for each value
-of the original, so that both kinds of rows are looked up and speak of the same features.
+of the original, so that both kinds of rows are looked up and have the same features.
 """
 
 from collections.abc import Iterable, Mapping

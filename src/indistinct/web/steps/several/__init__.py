@@ -1,1 +1,1 @@
-"""The steps for several tables of the same people: the same walk, of which each step draws what is asked of them."""
+"""The steps for several tables of the same people: the same sequence of steps, with the questions for them."""

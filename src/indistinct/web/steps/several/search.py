@@ -19,7 +19,7 @@ from indistinct.web.tables_standing import MADE, fresh_tables, judged_tables
 
 CHANGED = "The job was changed since this was found. Undo takes the change back."
 FEW = "few"
-"""A number of suppressed rows or people that is so small that it is not said."""
+"""The word for a number of suppressed rows or people that is too small to be published."""
 
 
 async def draw(screen: Screen) -> None:
