@@ -57,7 +57,7 @@ def test_dictionaries_of_chunks_are_united_in_one_place(package):
 DRAWS = {"web/parts.py", "web/language.py"}
 """Modules of the page that draw what they are given, and look it up."""
 SPOKEN = ("aria-label", "title", "alt", "placeholder")
-STAYS = {"spot.value", "entry.value", "entry.whole", "words[place]", "json.dumps(words)"}
+STAYS = {"spot.value", "entry.value", "entry.whole", "words[index]", "json.dumps(words)"}
 """What modules of the page write into markup that is no sentence, or was looked up before."""
 MARKUP = {"table_html", "rows_html", "slider_html", "shown_drawing"}
 """Functions whose markup has only words that were looked up."""
