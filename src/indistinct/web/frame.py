@@ -342,7 +342,7 @@ class Screen:
         if self.shown_work is not None and self.shown_work[0] is work and not work.done:
             # A button that is drawn anew loses the click that is on its way, and the focus.
             _, words, bar = self.shown_work
-            words.text = status  # type: ignore[attr-defined]  # an element with a text
+            words.text = translate(status)  # type: ignore[attr-defined]  # an element with a text
             bar.props["value"] = progress.share or None
             return
         if self.shown_work is not None and self.shown_work[0] is work and work.error is None:
