@@ -504,8 +504,9 @@ def _messages_of(
     """
     for node in ast.iter_child_nodes(tree):
         local = {**texts, **_texts_by_name([node], texts)} if isinstance(node, ast.FunctionDef) else texts
-        keywords = node.args.kwonlyargs if isinstance(node, ast.FunctionDef) else []
-        choices = [(each.arg, text) for each in keywords for text in given.get((node.name, each.arg), ())]
+        choices: list[tuple[str, str]] = []
+        if isinstance(node, ast.FunctionDef):
+            choices = [(key.arg, text) for key in node.args.kwonlyargs for text in given.get((node.name, key.arg), ())]
         for keyword, text in choices or [("", "")]:
             yield from _messages_of(node, classes, {**local, keyword: text}, given)
         match node:
