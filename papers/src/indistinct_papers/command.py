@@ -1,4 +1,4 @@
-"""`indistinct reproduce`: a published figure, made again with our algorithms beside the published numbers."""
+"""`indistinct reproduce`: a published figure, made again with our algorithms compared with the published numbers."""
 
 import datetime
 import hashlib

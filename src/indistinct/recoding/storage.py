@@ -174,6 +174,11 @@ def _bytes_of(path: Path) -> bytes:
     try:
         return read_ordinary(path)
     except FileNotFoundError:
+        if path.name.endswith(ARROW):
+            raise InputError(
+                f"the second file of the recoding, {path}, is missing",
+                hint="keep both files of a large recoding together",
+            ) from None
         raise InputError(
             f"there is no recoding {path}",
             hint="check the path; `anonymize` with --save-recoding (write_recoding in Python) writes one",
