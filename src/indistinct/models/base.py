@@ -290,8 +290,9 @@ class Model(WithDocumentedParameters, NamedArguments, ABC):
         given: object = other
         if not isinstance(given, Model):
             name = getattr(given, "__name__", type(given).__name__)
+            advice = self.advise(given) if isinstance(given, type) else None
             raise ParameterError(
-                f"& joins models; got {name}", hint='write KAnonymity(5) & DistinctLDiversity("disease", l=3)'
+                f"& joins models; got {name}", hint=advice or 'write KAnonymity(5) & DistinctLDiversity("disease", l=3)'
             )
         return All((*self.parts(), *other.parts()))
 
