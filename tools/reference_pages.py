@@ -746,7 +746,10 @@ def _type_name(hint: Any) -> str:
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in get_args(hint))
     if origin is tuple:
-        return f"{_type_name(get_args(hint)[0])}, several joined by a vertical bar"
+        part = get_args(hint)[0]
+        if get_origin(part) is tuple:
+            return "lists of text: the parts of a list joined by `+`, several lists by a vertical bar"
+        return f"{_type_name(part)}, several joined by a vertical bar"
     if origin in (Union, types.UnionType):
         words = [part for part in get_args(hint) if get_origin(part) is Literal]
         if words:

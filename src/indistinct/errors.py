@@ -151,5 +151,5 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     """Return a hint with the nearest known name, if one is near."""
     names = list(known)
     alike = [each for each in names if each.casefold() == name.casefold()]
-    near = alike or get_close_matches(name, names, n=1, cutoff=0.6)
+    near = alike or get_close_matches(name, names, n=1, cutoff=0.62)
     return f"did you mean {near[0]!r}?" if near else None

@@ -51,7 +51,7 @@ class Schema(NamedArguments):
         Columns whose values must not be learned about a person, such as a diagnosis; unmodified, and protected by the
         models that name them.
     insensitive
-        All other columns; unmodified.
+        Columns that no model protects; unmodified, or masked. No column is insensitive by default.
     person
         Person ID: the columns that identify a person who may have several rows. They are removed, and everything that
         is counted is then people.

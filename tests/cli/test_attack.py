@@ -118,7 +118,7 @@ def test_attacks_are_listed(run) -> None:
 
 BAD = {
     "misspelt": (["homogenity", "release.csv", "--policy", "policy.toml"], 2, "did you mean 'homogeneity'?"),
-    "no original": (["record-linkage", "release.csv", *ROLES], 2, "add --original FILE, the table as it was before publishing"),
+    "no original": (["record-linkage", "release.csv", *ROLES], 2, "add --original FILE, the table as it was"),
     "no overlap": (
         ["record-linkage", "release.csv", "--policy", "policy.toml", "--external", "strange.csv"],
         1,

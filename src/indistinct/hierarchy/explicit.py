@@ -213,8 +213,8 @@ def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
     if len(roots) > 1:
         raise HierarchyError(
             f"the top level of the hierarchy has {len(roots)} values; expected one root",
-            hint=f"{ADD_ROOT}, or say rooted=False"
-            + ("; if the first row names the levels, say header=True" if _only_first(rows) else ""),
+            hint=f"{ADD_ROOT}, or give rooted=False (in a policy rooted = false)"
+            + ("; if the first row names the levels, header=True (header = true)" if _only_first(rows) else ""),
             advice=ADD_ROOT,
             values=roots,
             level=len(rows[0]) - 1,

@@ -23,11 +23,11 @@ _ROUNDING_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class TCloseness(SensitiveModel):
-    """The sensitive column of every class is within `t` of the whole original table's (Li et al. 2007).
+    """The sensitive column's distribution in every class is within `t` of that in the original table (Li et al. 2007).
 
     The distance is the earth mover's; like `t` it is in [0, 1]. To move a row from one value to another
-    costs: `equal`, always 1; `ordered`, the number of values between them in ascending order, missing first,
-    divided by the largest such number; `hierarchical`, the height of their lowest common ancestor divided by
+    costs: `equal`, always 1; `ordered`, the difference of their ranks in ascending order, missing first,
+    divided by the largest such difference; `hierarchical`, the height of their lowest common ancestor divided by
     that of the hierarchy. A class is accepted up to t + 1e-9, which absorbs rounding and nothing else.
 
     Raises

@@ -289,7 +289,7 @@ def _neighbours(rows: pa.Table) -> Iterator[pa.Table]:
 
 
 def in_chunks(batches: Iterable[pa.RecordBatch], *, whole: bool = False) -> Iterator[pa.Table]:
-    """Yield batches joined to this number of rows; with `whole`, with further rows until classes are complete."""
+    """Yield batches joined to tables of at least `CHUNK` rows; with `whole`, of more until classes are complete."""
     kept: list[pa.RecordBatch] = []
     for batch in batches:
         if not len(batch):
