@@ -205,6 +205,8 @@ def _check_nesting(rows: Sequence[tuple[str, ...]]) -> None:
 
 ADD_ROOT = "add a last column with one value for all rows, for instance *"
 """How to give a hierarchy one root."""
+HAS_HEADER = "if the first line names the levels: header:FILE with --hierarchy, header = true or header=True; else "
+"""How to read a file with a header."""
 
 
 def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
@@ -213,8 +215,7 @@ def _check_root(rows: Sequence[tuple[str, ...]]) -> None:
     if len(roots) > 1:
         raise HierarchyError(
             f"the top level of the hierarchy has {len(roots)} values; expected one root",
-            hint=f"{ADD_ROOT}, or give rooted=False (in a policy rooted = false)"
-            + ("; if the first row names the levels, header=True (header = true)" if _only_first(rows) else ""),
+            hint=(HAS_HEADER if _only_first(rows) else "") + f"{ADD_ROOT}, or in Python rooted=False",
             advice=ADD_ROOT,
             values=roots,
             level=len(rows[0]) - 1,
