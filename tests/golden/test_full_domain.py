@@ -182,7 +182,7 @@ def test_without_outliers_the_budget_decides():
 
 @pytest.mark.parametrize("suppression", [0.0, 0.05, 0.1])
 def test_outliers_beyond_the_budget_are_an_error(suppression):
-    with pytest.raises(ind.ParameterError, match=r"`outliers` of Datafly is 2, and [01] row") as caught:
+    with pytest.raises(ind.ParameterError, match=r"`outliers` of Datafly is 2, and [01] of 12 rows") as caught:
         clinic("datafly:outliers=2", suppression=suppression)
     assert "suppression=0.2" in caught.value.hint
     assert clinic("datafly:outliers=2", suppression=0.2).certificate.suppressed_rows == 2
@@ -201,7 +201,7 @@ def test_the_papers_own_rule_has_a_name(suppression):
 
 
 def test_the_papers_own_rule_keeps_to_a_budget_that_is_given():
-    with pytest.raises(ind.ParameterError, match="`outliers` of Datafly is 2, and 1 row"):
+    with pytest.raises(ind.ParameterError, match="`outliers` of Datafly is 2, and 1 of 12 rows"):
         clinic("datafly:outliers=k", suppression="1 row")
     with pytest.raises(ind.ParameterError, match="must be k, or a whole number"):
         ind.Datafly(outliers="l")  # type: ignore[arg-type]
@@ -282,7 +282,7 @@ EVERY = ["datafly", "samarati", "bottom-up", "incognito", "optimal"]
 
 @pytest.mark.parametrize("algorithm", EVERY)
 def test_fewer_rows_than_k(algorithm):
-    with pytest.raises(ind.InfeasibleError, match="k = 13 but the table has 12 row"):
+    with pytest.raises(ind.InfeasibleError, match="k = 13 but the table has only 12 rows"):
         clinic(algorithm, k=13)
 
 
