@@ -141,6 +141,7 @@ def needs_memory(step: str) -> Callable[[Callable[Arguments, Result]], Callable[
     def mark(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         @functools.wraps(function)
         def run(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+            """Call the function; raise `OutOfMemoryError` if memory does not suffice."""
             try:
                 return function(*arguments, **options)
             except OutOfMemoryError:

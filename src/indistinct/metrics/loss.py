@@ -18,7 +18,10 @@ from indistinct.recoding.outputs import PublishedColumn
 
 @dataclass(frozen=True, slots=True)
 class Loss(CellMetric):
-    """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is unmodified, 1 all lost."""
+    """LM, Iyengar's loss metric, as the mean over all cells of the table: 0 is unmodified, 1 all lost.
+
+    A value that covers v of the column's n values costs (v - 1) / (n - 1), a range its share of the column's width.
+    """
 
     name: ClassVar[str] = "loss"
     meaning: ClassVar[str] = "mean share of detail lost in a cell"
@@ -78,7 +81,10 @@ class ILoss(SummedMetric):
 
 @dataclass(frozen=True, slots=True)
 class NCP(SummedMetric):
-    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weights columns."""
+    """Normalized certainty penalty of Xu et al. (2006), summed over all rows; `importance` weights columns.
+
+    A value that covers v > 1 of the column's n values costs v / n, a range its width as a share of the column's.
+    """
 
     name: ClassVar[str] = "ncp"
     meaning: ClassVar[str] = "width of published values, all cells"
@@ -98,7 +104,10 @@ class NCP(SummedMetric):
 
 @dataclass(frozen=True, slots=True)
 class GCP(CellMetric):
-    """Global certainty penalty: NCP as the mean over all cells of the original table."""
+    """Global certainty penalty: NCP as the mean over all cells of the original table.
+
+    A value that covers v > 1 of the column's n values costs v / n; `loss` charges (v - 1) / (n - 1).
+    """
 
     name: ClassVar[str] = "gcp"
     meaning: ClassVar[str] = "mean width of a published value, 0 to 1"

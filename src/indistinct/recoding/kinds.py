@@ -60,7 +60,10 @@ class Cuts:
         return int((self.axis < 0).sum())
 
     def numbered(self) -> "Cuts":
-        """Return the same tree with leaves numbered by the run of rows that `left` held during the search."""
+        """Return the tree of a finished search, whose leaves hold in `left` where their rows begin, not yet a class.
+
+        Classes are numbered in the order of these beginnings.
+        """
         leaves = np.flatnonzero(self.axis < 0)
         left, right = self.left.copy(), self.right.copy()
         left[leaves[np.argsort(self.left[leaves], kind="stable")]] = np.arange(len(leaves))

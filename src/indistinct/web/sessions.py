@@ -56,6 +56,7 @@ class ConflictError(TaskError):
     """Another tab changed the same job meanwhile."""
 
     def __init__(self) -> None:
+        """Make the error with its one message."""
         super().__init__(
             "this was changed in another tab meanwhile; what you see now is the newest state",
             hint="look at it, and make the change again if it is still wanted",

@@ -250,7 +250,10 @@ def _steps(forest, state, slot, other):
 
 @inner
 def _unite(forest, state, slot, partner, wanted):
-    """Merge an erased class with `wanted` rows of its partner and any class that has the new tuple."""
+    """Merge the class in `slot`, which is erased, with `wanted` rows of its partner; return the slot of the result.
+
+    The result is generalized to the closest common values of both. A class that has these values already is joined too.
+    """
     tuple_ = np.empty(state.nodes.shape[1], dtype=np.int32)
     for column in range(len(tuple_)):
         tuple_[column] = _meet(forest, state.nodes[slot, column], state.nodes[partner, column])

@@ -122,12 +122,15 @@ def level_costs(space: ClusterSpace, metric: CellMetric) -> LevelCosts:
 
 
 def lifts_of(costs: LevelCosts, rule: Rule) -> Codes:
-    """Return the lifts to try in order (lifts × columns); the last one generalizes every column to the top."""
+    """Return the lifts to try in order: a row for each, with a level for each column; the last one is the top."""
     return cumulative_lifts(costs) if rule == "literal" else cheapest_lifts(costs)
 
 
 def cumulative_lifts(costs: LevelCosts) -> Codes:
-    """Return the lifts of the thesis: level by level, one column more in each, the cheapest step first, never back."""
+    """Return the lifts of the thesis; a lift is the level to which each column is generalized.
+
+    They ascend level by level: each raises one more column to the level, the cheapest step first.
+    """
     lift, lifts = [0] * len(costs), [[0] * len(costs)]
     for level in range(1, max(len(cost) for cost in costs)):
         steps = [(cost[level] - cost[level - 1], j) for j, cost in enumerate(costs) if level < len(cost)]

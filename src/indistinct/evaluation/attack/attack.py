@@ -107,8 +107,9 @@ def attack(
     ----------
     attack
         Name of an attack such as ``"record-linkage:errors=0.05"``, an `Attack`, or ``"all"`` for every attack that
-        applies (see `attack_all`). `indistinct list` shows all names, among them homogeneity, background-knowledge,
-        skewness, similarity and membership.
+        applies (see `attack_all`). The names: record-linkage, homogeneity, background-knowledge, skewness, similarity,
+        membership, unsorted-matching, intersection, definetti, downcoding, combinatorial-refinement, minimality and
+        predictable-seed.
     release
         A `Release`, a `Published`, a `BucketTable`, or a published table: a path or a frame.
     schema
