@@ -131,9 +131,9 @@ class Explanation:
             named = ", ".join(f"{name} {percent(share)}" for name, share in most if share > 0)
             sentences.append(f"the columns that lose most: {named} of all that is lost")
         for each in self.changes:
-            change = f"{self.spell_loss(each.loss)} instead of {self.spell_loss(each.before)}"
-            same = each.loss == each.before
-            sentences.append(f"{each.setting}: {'the same' if same else change}, by the search {each.algorithm}")
+            after, before = self.spell_loss(each.loss), self.spell_loss(each.before)
+            change = "the same" if after == before else f"{after} instead of {before}"
+            sentences.append(f"{each.setting}: {change}, by the search {each.algorithm}")
         return tuple(sentences)
 
     def attempt_grid(self) -> Grid:

@@ -64,6 +64,8 @@ def shown(**columns):
         ({"age": ["80-89", "90-94", "95-99"]}, "ages", "failed"),
         ({"village": ["a"]}, "ages", "not checkable"),
         ({"zipcode": ["02139"]}, "areas", "failed"),
+        ({"Postleitzahl": ["06108"]}, "areas", "failed"),
+        ({"Alter": ["91", "95"]}, "ages", "failed"),
         ({"zipcode": ["021**"]}, "areas", "not checkable"),
         ({"x": ["2024-05", "2024-06"]}, "dates", "failed"),
         ({"x": ["2024", "2025"]}, "dates", "passed"),

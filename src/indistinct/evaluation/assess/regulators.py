@@ -14,6 +14,7 @@ from indistinct.as_json import AsJson
 from indistinct.figures import plural
 from indistinct.frequencies.singled_out import SingledOut
 from indistinct.inspection.patterns.base import PatternShare
+from indistinct.inspection.roles import POSTAL
 from indistinct.schema import Schema
 from indistinct.tables.domain import Domain, Kind
 
@@ -151,7 +152,7 @@ def _identifiers(table: ShownTable, identifying: Mapping[str, PatternShare]) -> 
 def _ages(table: ShownTable) -> PracticeFinding:
     """Look whether ages over 89 are one category."""
     rule, asks = "safe-harbor-ages", f"ages over {OLDEST} as one category"
-    named = [name for name in table.kinds if "age" in _WORDS.findall(name.lower())]
+    named = [name for name in table.kinds if {"age", "alter"} & set(_WORDS.findall(name.lower()))]
     known = [name for name in named if name in table.domains]
     if not known:
         note = "no column is named as ages" if not named else f"the values of {named[0]!r} were not counted"
@@ -167,8 +168,7 @@ def _ages(table: ShownTable) -> PracticeFinding:
 def _areas(table: ShownTable) -> PracticeFinding:
     """Look whether postal codes show more than three digits; whether their areas are populous is not known here."""
     rule, asks = "safe-harbor-areas", "at most three digits of a zip code, of areas with more than 20,000 people"
-    words = {"zip", "zipcode", "postal", "postcode", "plz"}
-    known = [name for name in table.domains if words & set(_WORDS.findall(name.lower()))]
+    known = [name for name in table.domains if POSTAL & set(_WORDS.findall(name.lower()))]
     if not known:
         note = "no column that was counted is named as zip codes; smaller areas than states were not looked for"
         return PracticeFinding(rule, asks, "not checkable", SAFE_HARBOR, note=note)

@@ -187,11 +187,8 @@ def reasons_in_words(why: Made) -> Iterator[str]:
         yield f"Of all that is lost, most is lost in {named}."
     for each in why["changes"]:
         setting = f"{each['setting'][:1].upper()}{each['setting'][1:]}"
-        outcome = (
-            "would lose the same"
-            if each["loss"] == each["before"]
-            else (f"would give {spell(each['loss'])} instead of {spell(each['before'])}")
-        )
+        after, before = spell(each["loss"]), spell(each["before"])
+        outcome = "would lose the same" if after == before else f"would give {after} instead of {before}"
         yield f"{setting}, {title_of_spelled(each['algorithm'])} {outcome}."
 
 
