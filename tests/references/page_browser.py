@@ -66,7 +66,7 @@ class Page:
         self.chrome, self.server = chrome, server
 
     def enter(self) -> None:
-        """Open the page with a new token, as somebody who was never here; wait where the server has no room yet."""
+        """Open the page with a new token, as a new browser would; wait where the server has no room yet."""
         self.leave()
         address = self.server.address
         self.chrome.get(address)

@@ -10,7 +10,7 @@ import pytest
 import indistinct as ind
 from indistinct.errors import InputError, ParameterError, SchemaError
 from indistinct.evaluation.assess.individual import risks_of_counts
-from indistinct.evaluation.assess.reidentification import NOBODY, class_sizes, expected_reciprocals, prosecutor
+from indistinct.evaluation.assess.reidentification import NO_RISK, class_sizes, expected_reciprocals, prosecutor
 from indistinct.frequencies.value import Classes
 from indistinct.samples import generate_census, generate_patients
 
@@ -354,7 +354,7 @@ def test_roles_must_be_known(patients):
 
 def test_an_empty_class_list_has_no_risk():
     nothing = Classes(np.zeros(0, dtype=np.int64))
-    assert prosecutor(nothing, threshold=Fraction("0.09")) == NOBODY
+    assert prosecutor(nothing, threshold=Fraction("0.09")) == NO_RISK
     assert class_sizes(nothing).histogram == {}
 
 

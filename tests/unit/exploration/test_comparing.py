@@ -58,9 +58,9 @@ def test_a_list_is_parted_where_a_new_name_begins(text, specs):
 
 
 def test_a_parameter_without_a_name_is_refused():
-    with pytest.raises(ParameterError, match="comes before any name") as told:
+    with pytest.raises(ParameterError, match="comes before any name") as caught:
         split_specs("mondrian,relaxed=true")
-    assert "mondrian:relaxed=true" in str(told.value.hint)
+    assert "mondrian:relaxed=true" in str(caught.value.hint)
 
 
 def test_the_grid_has_every_combination_once():

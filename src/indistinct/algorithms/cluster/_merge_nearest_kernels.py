@@ -19,7 +19,7 @@ from indistinct.machine.compiled import inner, jit
 BLOCK = 512
 ABSENT = 255
 ASKED = 254
-NOBODY = -1
+NO_INDEX = -1
 FAR = np.int64(1) << np.int64(62)
 
 
@@ -118,7 +118,7 @@ def join_nearest(forest, state, slot, k, stub):
     partner = _nearest(forest, state, slot, query, k, stub)
     if partner < 0:
         state.owner[slot] = identity
-        return NOBODY, NOBODY
+        return NO_INDEX, NO_INDEX
     size, other = state.sizes[slot], state.sizes[partner]
     wanted = k - size if stub and size + other >= 2 * k else other
     state.marks[MERGES] += 1
@@ -149,7 +149,7 @@ def _nearest(forest, state, slot, query, k, stub):
     width = state.planes.shape[2]
     differs = np.empty(width, dtype=np.uint8)
     sums = np.empty(width, dtype=forest.weights.dtype)
-    best, best_cost, best_steps = NOBODY, FAR, FAR
+    best, best_cost, best_steps = NO_INDEX, FAR, FAR
     home = slot // width
     # The class's own block comes first, as it holds the likeliest partners: `best` is the best of all blocks before.
     for turn in range(-1, len(state.planes)):
@@ -315,14 +315,14 @@ def _cut(state, slot, wanted):
         state.head[slot] = rest
         if state.tail[slot] == piece:
             state.tail[slot] = rest
-    state.following[piece] = NOBODY
+    state.following[piece] = NO_INDEX
     return start, piece
 
 
 @inner
 def _erase(state, slot):
     """Clear a slot, so that it is never the nearest one."""
-    state.owner[slot] = NOBODY
+    state.owner[slot] = NO_INDEX
     block, lane = divmod(slot, state.planes.shape[2])
     for plane in range(state.planes.shape[1]):
         state.planes[block, plane, lane] = ABSENT
@@ -363,7 +363,7 @@ def _find(forest, state, tuple_):
             if same:
                 return slot
         probe = (probe + 1) & (len(state.table) - 1)
-    return NOBODY
+    return NO_INDEX
 
 
 @inner

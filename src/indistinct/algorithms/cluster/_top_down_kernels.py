@@ -10,7 +10,7 @@ import numpy as np
 
 from indistinct.machine.compiled import jit
 
-NOBODY = -1
+NO_INDEX = -1
 
 
 @jit
@@ -21,7 +21,7 @@ def tally(pieces, codes, ranks, ancestors, groups):
     piece; return each part's first child, and for each child its node and its rows.
     """
     cells, counts, starts = pieces
-    children, seen = 0, np.full(len(ancestors), NOBODY, dtype=np.int64)
+    children, seen = 0, np.full(len(ancestors), NO_INDEX, dtype=np.int64)
     bounds = np.zeros(len(starts), dtype=np.int64)
     values, sizes = np.empty(len(cells), dtype=np.int64), np.zeros(len(cells), dtype=np.int64)
     for part in range(len(starts) - 1):
@@ -84,7 +84,7 @@ def unspecialize(bounds, values, sizes, k, taken):
             rest += taken[child]
         # Invariant: `rest` rows were removed so far; each iteration removes one more, or a whole child.
         while 0 < rest < k:
-            largest, smallest = NOBODY, NOBODY
+            largest, smallest = NO_INDEX, NO_INDEX
             for child in range(start, stop):
                 left = sizes[child] - taken[child]
                 if left > k and (largest < 0 or left > sizes[largest] - taken[largest]):

@@ -13,7 +13,7 @@ import numpy as np
 
 from indistinct.algorithms.base import Progress
 from indistinct.algorithms.cluster import _merge_nearest_kernels as _kernels
-from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NOBODY, Forest, State
+from indistinct.algorithms.cluster._merge_nearest_kernels import ABSENT, ASKED, BLOCK, NO_INDEX, Forest, State
 from indistinct.algorithms.cluster.tree_space import ClusterSpace, Tree
 from indistinct.frequencies.encode import BITS_PER_WORD
 from indistinct.frequencies.pieces import Pieces
@@ -101,12 +101,12 @@ def fresh_state(forest: Forest, cells: Codes, counts: Codes, *, nodes: Codes) ->
         sizes=np.zeros(slots, dtype=np.int64),
         climbed=np.zeros(slots, dtype=np.int64),
         first=np.zeros(slots, dtype=np.int64),
-        owner=np.full(slots, NOBODY, dtype=np.int64),
-        slot_of=np.full(twice, NOBODY, dtype=np.int64),
-        table=np.full(1 << (4 * classes + 3).bit_length(), NOBODY, dtype=np.int64),
-        head=np.full(slots, NOBODY, dtype=np.int64),
-        tail=np.full(slots, NOBODY, dtype=np.int64),
-        following=np.full(twice, NOBODY, dtype=np.int64),
+        owner=np.full(slots, NO_INDEX, dtype=np.int64),
+        slot_of=np.full(twice, NO_INDEX, dtype=np.int64),
+        table=np.full(1 << (4 * classes + 3).bit_length(), NO_INDEX, dtype=np.int64),
+        head=np.full(slots, NO_INDEX, dtype=np.int64),
+        tail=np.full(slots, NO_INDEX, dtype=np.int64),
+        following=np.full(twice, NO_INDEX, dtype=np.int64),
         cells=np.zeros(twice, dtype=np.int64),
         counts=np.zeros(twice, dtype=np.int64),
         queue=np.zeros(twice, dtype=np.int64),
@@ -141,7 +141,7 @@ def forest_of(space: ClusterSpace) -> Forest:
     parent = np.empty(int(offsets[-1]), dtype=np.int32)
     for start, stop, tree, spelling in zip(offsets, offsets[1:], space.trees, spellings, strict=False):
         digits[start:stop, : spelling.shape[1]] = spelling
-        parent[start:stop] = np.where(tree.parent < 0, NOBODY, tree.parent + start)
+        parent[start:stop] = np.where(tree.parent < 0, NO_INDEX, tree.parent + start)
     narrow = sum(int(cost[-1]) for cost in space.cost) < 1 << 16
     return Forest(
         offsets=offsets[:-1],

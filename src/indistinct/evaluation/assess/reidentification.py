@@ -29,7 +29,7 @@ class Reidentification(AsJson):
     at_risk: float
 
 
-NOBODY = Reidentification(0.0, 0.0, 0.0)
+NO_RISK = Reidentification(0.0, 0.0, 0.0)
 """The risk of a table without rows."""
 
 
@@ -49,7 +49,7 @@ def prosecutor(classes: Classes, *, threshold: Fraction) -> Reidentification:
     """
     sizes = classes.members
     if not len(sizes):
-        return NOBODY
+        return NO_RISK
     # Compared in whole numbers: 1/20 is not above 0.05.
     exposed = sizes * threshold.numerator < threshold.denominator
     return Reidentification(1 / int(sizes.min()), average_risk(classes), share_of_members(classes, exposed))
@@ -61,7 +61,7 @@ def journalist(classes: Classes, population: Codes, *, threshold: Fraction) -> R
     `population` has the members of the population that look like each class.
     """
     if not len(classes):
-        return NOBODY
+        return NO_RISK
     exposed = population * threshold.numerator < threshold.denominator
     return Reidentification(
         1 / int(population.min()),
@@ -78,7 +78,7 @@ def expected_journalist(
     `unique_share` is the estimated share of the population that is unique in it.
     """
     if not len(classes):
-        return NOBODY
+        return NO_RISK
     risks = expected_reciprocals(classes.members, fraction, unique_share=unique_share)
     share = share_of_members(classes, risks > float(threshold))
     whole = len(classes) * fraction / int(classes.members.sum())

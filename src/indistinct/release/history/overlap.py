@@ -60,7 +60,7 @@ FRESH = (
     "all unmodified columns were declared re-measured for this release: people missing from this or from other "
     "re-measured releases were not compared"
 )
-NOBODY = (
+NO_SHARED_PEOPLE = (
     "no person is both in this table and in the earlier one: if that is unexpected, check that it is the right table "
     "and that person IDs are written the same way"
 )
@@ -322,7 +322,7 @@ def _require_same_people(new: Standing, old: Standing) -> None:
 
 def _cautions(new: Standing, model: Model, overlap: Overlap) -> list[str]:
     """Return warnings on the limits of the comparison."""
-    warnings = [] if overlap.shared_people else [NOBODY]
+    warnings = [] if overlap.shared_people else [NO_SHARED_PEOPLE]
     if overlap.shared_people and overlap.k <= 1:
         warnings.append(NO_SIZE)
     if new.fresh:
